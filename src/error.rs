@@ -1,0 +1,197 @@
+//! The one error type, its kinds grouped by who must act.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What went wrong, as far as a host needs to branch on it.
+///
+/// Kinds are grouped by who can act: the caller (`InvalidArgument` to `SessionMismatch`), the host's
+/// file or machine (`NotAStore` to `Io`), or this crate (`Internal`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An argument is missing, of the wrong shape, or unknown; the message says what was expected.
+    InvalidArgument,
+    /// An argument is larger than the store's [`Limits`](crate::Limits) allow; the message names the
+    /// limit.
+    LimitExceeded,
+    /// There is no such memory that this session can see.
+    NotFound,
+    /// The memory is readable, but not at exactly the session's level, so it can't be deleted.
+    WrongLevel,
+    /// A host rule denied the operation.
+    Denied,
+    /// A taint above the session's ceiling was asked for.
+    CeilingExceeded,
+    /// The session id is taken by a session of another agent, or a new ceiling lies below its taint.
+    SessionMismatch,
+    /// The session's recorded taint is above the grant's level. Providers return it; the gate
+    /// answers it by raising the session and trying again, so callers don't see it.
+    TaintRaised,
+    /// The file is not a strandline store, or the path is not a file.
+    NotAStore,
+    /// The file was written by a newer version of this crate.
+    NewerVersion,
+    /// The file's content is damaged.
+    Corrupt,
+    /// Another connection held the store for longer than the busy timeout.
+    Busy,
+    /// The disk, or the file's allowed size, is full.
+    Full,
+    /// The file or its folder can't be written.
+    ReadOnly,
+    /// Any other failure of the file system.
+    Io,
+    /// A fault of this crate or of a provider. Please report it.
+    Internal,
+}
+
+impl ErrorKind {
+    /// A stable, lower-case code for logs and wire protocols, such as `"not_found"`.
+    ///
+    /// ```
+    /// assert_eq!(strandline::ErrorKind::NotFound.code(), "not_found");
+    /// ```
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "invalid_argument",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::NotFound => "not_found",
+            Self::WrongLevel => "wrong_level",
+            Self::Denied => "denied",
+            Self::CeilingExceeded => "ceiling_exceeded",
+            Self::SessionMismatch => "session_mismatch",
+            Self::TaintRaised => "taint_raised",
+            Self::NotAStore => "not_a_store",
+            Self::NewerVersion => "newer_version",
+            Self::Corrupt => "corrupt",
+            Self::Busy => "busy",
+            Self::Full => "full",
+            Self::ReadOnly => "read_only",
+            Self::Io => "io",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// A failure of any operation of this crate.
+///
+/// Opaque, so that it can grow: branch on [`kind`](Self::kind). Neither its text nor its `Debug`
+/// form ever holds a memory's key, content or tags, or a query (invariant I9). The cause, where
+/// there is one, is in [`source`](StdError::source) and not repeated in the text.
+///
+/// ```
+/// use strandline::{ErrorKind, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// let error = store.delete(&session, "no-such-key").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// assert!(!format!("{error} {error:?}").contains("no-such-key"));
+/// # Ok::<(), strandline::Error>(())
+/// ```
+pub struct Error {
+    kind: ErrorKind,
+    message: Box<str>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// This crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of this kind. For writers of providers and host rules; the message must not hold
+    /// content, keys, tags or queries.
+    ///
+    /// ```
+    /// use strandline::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Busy, "the other writer did not finish");
+    /// assert_eq!(error.to_string(), "the other writer did not finish");
+    /// ```
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into().into_boxed_str(),
+            source: None,
+        }
+    }
+
+    /// The same error with its cause.
+    ///
+    /// ```
+    /// use std::error::Error as _;
+    /// use strandline::{Error, ErrorKind};
+    ///
+    /// let cause = std::io::Error::other("cable unplugged");
+    /// let error = Error::new(ErrorKind::Io, "the store can't be read").with_source(cause);
+    /// assert!(error.source().is_some());
+    /// ```
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The kind, to branch on.
+    ///
+    /// ```
+    /// use strandline::{Error, ErrorKind};
+    ///
+    /// assert_eq!(Error::new(ErrorKind::Full, "no space").kind(), ErrorKind::Full);
+    /// ```
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Whether waiting and trying again may succeed: the store was [busy](ErrorKind::Busy) or the
+    /// disk [full](ErrorKind::Full).
+    ///
+    /// ```
+    /// use strandline::{Error, ErrorKind};
+    ///
+    /// assert!(Error::new(ErrorKind::Busy, "locked").is_retryable());
+    /// assert!(!Error::new(ErrorKind::NotFound, "no").is_retryable());
+    /// ```
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self.kind, ErrorKind::Busy | ErrorKind::Full)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidArgument, message)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, message)
+    }
+
+    pub(crate) fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt, message)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Error");
+        out.field("kind", &self.kind)
+            .field("message", &self.message);
+        if let Some(source) = &self.source {
+            out.field("source", &format_args!("{source}"));
+        }
+        out.finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
+    }
+}

@@ -1,0 +1,435 @@
+//! The gate itself: sessions in, grants out.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::grant::{HostGrant, ReadGrant, WriteGrant};
+use super::rule::{Request, Rule};
+use crate::audit::{Action, Decision, Event, Facts};
+use crate::classification::Classification;
+use crate::clock::{Clock, to_micros};
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::{MemoryKey, check_limit};
+use crate::session::{AgentId, Inner, Session, SessionId, SessionState};
+use crate::storage::{Namespace, NewRecord, StorageProvider};
+use crate::sync::{Mutex, unpoisoned};
+
+/// The longest reason of a raise, in bytes.
+const REASON_BYTES: usize = 1_024;
+
+/// Turns sessions into grants. One for each store, shared by its clones and namespaces.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    provider: Arc<dyn StorageProvider>,
+    rules: Vec<Arc<dyn Rule>>,
+    clock: Arc<dyn Clock>,
+    /// The sessions that are open now, so that every handle of an id shares one taint.
+    live: Mutex<HashMap<SessionId, Weak<Inner>>>,
+}
+
+/// What a verb is about to do: the part of a [`Request`] that doesn't depend on the session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Act<'a> {
+    pub(crate) action: Action,
+    pub(crate) namespace: &'a Namespace,
+    pub(crate) key: Option<&'a MemoryKey>,
+    pub(crate) tool: Option<&'a str>,
+}
+
+impl<'a> Act<'a> {
+    pub(crate) fn new(action: Action, namespace: &'a Namespace) -> Self {
+        Self {
+            action,
+            namespace,
+            key: None,
+            tool: None,
+        }
+    }
+
+    pub(crate) fn on(self, key: &'a MemoryKey) -> Self {
+        Self {
+            key: Some(key),
+            ..self
+        }
+    }
+}
+
+impl Gate {
+    pub(crate) fn new(
+        provider: Arc<dyn StorageProvider>,
+        rules: Vec<Arc<dyn Rule>>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            provider,
+            rules,
+            clock,
+            live: Mutex::new(HashMap::new()),
+        }
+    }
+
+    pub(crate) fn provider(&self) -> &dyn StorageProvider {
+        &*self.provider
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        to_micros(self.clock.now())
+    }
+
+    /// Leave for the host; see [`HostGrant`].
+    pub(crate) fn host(&self, namespace: &Namespace, agent: Option<AgentId>) -> HostGrant {
+        HostGrant {
+            namespace: namespace.clone(),
+            agent,
+        }
+    }
+
+    /// Leave to read at the taint that the session has now.
+    pub(crate) fn read(self: &Arc<Self>, session: &Session, act: Act<'_>) -> Result<ReadGrant> {
+        self.settle(session)?;
+        let level = session.taint();
+        self.judge(session.id(), session.agent(), act, level)?;
+        Ok(ReadGrant {
+            namespace: act.namespace.clone(),
+            agent: session.agent().clone(),
+            level,
+            now: self.now(),
+        })
+    }
+
+    /// Runs a write at the taint in force, which can't rise until it is done.
+    ///
+    /// Where another process has raised the session meanwhile, the provider refuses; the session
+    /// then takes on that taint and the write is tried again, at the new level.
+    pub(crate) fn write<T>(
+        self: &Arc<Self>,
+        session: &Session,
+        act: Act<'_>,
+        write: impl Fn(&WriteGrant<'_>) -> Result<T>,
+    ) -> Result<T> {
+        for _ in Classification::ALL {
+            self.settle(session)?;
+            let result = {
+                let hold = session.hold();
+                let level = hold.taint;
+                self.judge(session.id(), session.agent(), act, level)?;
+                write(&WriteGrant {
+                    read: ReadGrant {
+                        namespace: act.namespace.clone(),
+                        agent: session.agent().clone(),
+                        level,
+                        now: self.now(),
+                    },
+                    session: session.id().clone(),
+                    actor: session.agent().clone(),
+                    action: act.action,
+                    detail: None,
+                    _hold: Some(hold),
+                })
+            };
+            match result {
+                Err(error) if error.kind() == ErrorKind::TaintRaised => self.catch_up(session)?,
+                done => return done,
+            }
+        }
+        Err(refused_at_recorded_taint())
+    }
+
+    /// Asks the host's rules about one part of a write under way.
+    pub(crate) fn judge_write(&self, grant: &WriteGrant<'_>, act: Act<'_>) -> Result<()> {
+        self.judge(&grant.session, &grant.actor, act, grant.level())
+    }
+
+    /// Notes in the audit why a write under way came to nothing.
+    pub(crate) fn refuse_write(
+        &self,
+        grant: &WriteGrant<'_>,
+        act: Act<'_>,
+        error: &Error,
+    ) -> Result<()> {
+        self.refuse(&grant.session, &grant.actor, act, grant.level(), error)
+    }
+
+    /// Notes in the audit what belongs to no write.
+    pub(super) fn note(
+        &self,
+        session: &Session,
+        act: Act<'_>,
+        decision: Decision,
+        detail: String,
+    ) -> Result<()> {
+        self.append(
+            session.id(),
+            session.agent(),
+            act,
+            session.taint(),
+            decision,
+            detail,
+        )
+    }
+
+    /// Raises the session's taint to at least `level`; see [`Session::raise`].
+    pub(crate) fn raise(
+        &self,
+        session: &Session,
+        level: Classification,
+        reason: &str,
+    ) -> Result<Classification> {
+        check_limit("reason", reason.len(), REASON_BYTES, "reason_bytes")?;
+        let mut state = session.change();
+        if level > state.taint {
+            let act = Act::new(Action::Raise, &Namespace::SESSION);
+            if !level.can_flow_to(state.ceiling) {
+                let error = Error::new(
+                    ErrorKind::CeilingExceeded,
+                    format!("the session's ceiling is {}, below {level}", state.ceiling),
+                );
+                self.refuse(session.id(), session.agent(), act, level, &error)?;
+                return Err(error);
+            }
+            self.judge(session.id(), session.agent(), act, level)?;
+            state.rise(level, reason, self.now());
+        }
+        self.record(session.id(), session.agent(), &mut state, Action::Raise)?;
+        Ok(state.taint)
+    }
+
+    /// Opens or resumes the session of this id.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        id: &SessionId,
+        agent: &AgentId,
+        taint: Classification,
+        ceiling: Classification,
+    ) -> Result<Session> {
+        let mut live = unpoisoned(self.live.lock());
+        live.retain(|_, session| session.strong_count() > 0);
+        let known = live
+            .get(id)
+            .and_then(Weak::upgrade)
+            .map(Session::from_inner);
+        if let Some(session) = known {
+            same_agent(session.agent(), agent)?;
+            let mut state = session.change();
+            self.admit(id, agent, &mut state, taint, ceiling)?;
+            drop(state);
+            return Ok(session);
+        }
+        let mut state = match self.load(id)? {
+            Some((owner, state)) => {
+                same_agent(&owner, agent)?;
+                state
+            }
+            None => SessionState::new(),
+        };
+        self.admit(id, agent, &mut state, taint, ceiling)?;
+        if let Some((owner, _)) = self.load(id)? {
+            // Another process may have opened the id between the two looks; the first to do so owns it.
+            same_agent(&owner, agent)?;
+        }
+        let session = Session::new(id.clone(), agent.clone(), Arc::clone(self), state);
+        live.insert(id.clone(), Arc::downgrade(session.inner()));
+        Ok(session)
+    }
+
+    /// Applies what an opening asks for to the session's state, and records it.
+    fn admit(
+        &self,
+        id: &SessionId,
+        agent: &AgentId,
+        state: &mut SessionState,
+        taint: Classification,
+        ceiling: Classification,
+    ) -> Result<()> {
+        let act = Act::new(Action::Open, &Namespace::SESSION);
+        let level = state.taint.join(taint);
+        self.judge(id, agent, act, level)?;
+        let mut next = state.clone();
+        let admitted = next.tighten(ceiling).and_then(|()| {
+            if level.can_flow_to(next.ceiling) {
+                return Ok(());
+            }
+            Err(Error::new(
+                ErrorKind::CeilingExceeded,
+                format!("the session's ceiling is {}, below {level}", next.ceiling),
+            ))
+        });
+        if let Err(error) = admitted {
+            self.refuse(id, agent, act, level, &error)?;
+            return Err(error);
+        }
+        next.rise(taint, "opened at this level", self.now());
+        *state = next;
+        if state.recorded {
+            let detail = String::from("resumed");
+            return self.append(id, agent, act, level, Decision::Allowed, detail);
+        }
+        self.record(id, agent, state, Action::Open)
+    }
+
+    /// Makes sure that the session is this store's and its taint is recorded.
+    fn settle(self: &Arc<Self>, session: &Session) -> Result<()> {
+        if !Arc::ptr_eq(self, session.gate()) {
+            return Err(Error::invalid(
+                "the session must have been opened from this store",
+            ));
+        }
+        if session.hold().recorded {
+            return Ok(());
+        }
+        let mut state = session.change();
+        self.record(session.id(), session.agent(), &mut state, Action::Raise)
+    }
+
+    /// Asks the host's rules; a denial is noted in the audit.
+    pub(super) fn judge(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        act: Act<'_>,
+        level: Classification,
+    ) -> Result<()> {
+        let Act {
+            action,
+            namespace,
+            key,
+            tool,
+        } = act;
+        let request = Request {
+            action,
+            session,
+            agent,
+            namespace,
+            level,
+            key,
+            tool,
+        };
+        let Some(denial) = self.rules.iter().find_map(|rule| rule.judge(&request)) else {
+            return Ok(());
+        };
+        let error = Error::new(ErrorKind::Denied, format!("denied: {}", denial.reason()));
+        self.refuse(session, agent, act, level, &error)?;
+        Err(error)
+    }
+
+    fn refuse(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        act: Act<'_>,
+        level: Classification,
+        error: &Error,
+    ) -> Result<()> {
+        self.append(
+            session,
+            agent,
+            act,
+            level,
+            Decision::Refused,
+            error.to_string(),
+        )
+    }
+
+    fn append(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        act: Act<'_>,
+        level: Classification,
+        decision: Decision,
+        detail: String,
+    ) -> Result<()> {
+        self.provider.append(&Event::new(Facts {
+            at: self.now(),
+            session: session.clone(),
+            agent: agent.clone(),
+            namespace: act.namespace.clone(),
+            action: act.action,
+            decision,
+            level,
+            key: act.key.cloned(),
+            version: None,
+            detail: Some(detail),
+        }))
+    }
+
+    /// What the store has of a session.
+    fn load(&self, id: &SessionId) -> Result<Option<(AgentId, SessionState)>> {
+        let grant = self.host(&Namespace::SESSION, Some(Namespace::SESSION_OWNER.parse()?));
+        SessionState::from_history(&self.provider.history(&grant, &id.as_str().parse()?)?)
+    }
+
+    /// Takes on what another process recorded of the session.
+    fn catch_up(&self, session: &Session) -> Result<()> {
+        let mut state = session.change();
+        self.absorb(session.id(), &mut state)
+    }
+
+    fn absorb(&self, id: &SessionId, state: &mut SessionState) -> Result<()> {
+        if let Some((_, stored)) = self.load(id)? {
+            state.absorb(&stored);
+        }
+        Ok(())
+    }
+
+    /// Writes the session's record, unless the store has it already.
+    fn record(
+        &self,
+        id: &SessionId,
+        agent: &AgentId,
+        state: &mut SessionState,
+        action: Action,
+    ) -> Result<()> {
+        for _ in Classification::ALL {
+            if state.recorded {
+                return Ok(());
+            }
+            let record = NewRecord {
+                key: id.as_str().parse()?,
+                content: state.to_content(agent)?,
+                tags: Vec::new(),
+                expires_at: None,
+                lineage_id: Uuid::new_v4(),
+            };
+            let grant = WriteGrant {
+                read: ReadGrant {
+                    namespace: Namespace::SESSION,
+                    agent: Namespace::SESSION_OWNER.parse()?,
+                    level: state.taint,
+                    now: self.now(),
+                },
+                session: id.clone(),
+                actor: agent.clone(),
+                action,
+                detail: state.raises.last().map(|raise| raise.reason.clone()),
+                _hold: None,
+            };
+            match self.provider.save(&grant, &[record]) {
+                Err(error) if error.kind() == ErrorKind::TaintRaised => self.absorb(id, state)?,
+                Err(error) => return Err(error),
+                Ok(_) => state.recorded = true,
+            }
+        }
+        if state.recorded {
+            return Ok(());
+        }
+        Err(refused_at_recorded_taint())
+    }
+}
+
+fn refused_at_recorded_taint() -> Error {
+    Error::internal("the provider refuses a write at the session's recorded taint")
+}
+
+fn same_agent(owner: &AgentId, agent: &AgentId) -> Result<()> {
+    if owner == agent {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::SessionMismatch,
+        "the session id belongs to another agent",
+    ))
+}

@@ -1,0 +1,158 @@
+//! Grants: what the gate allows, as values that only it can make.
+
+use chrono::{DateTime, Utc};
+
+use crate::audit::{Action, Decision, Facts};
+use crate::classification::Classification;
+use crate::record::MemoryKey;
+use crate::session::{AgentId, SessionId, TaintHold};
+use crate::storage::Namespace;
+
+/// Leave to read: one agent's records in one namespace, up to a level, at a moment.
+#[derive(Clone, Debug)]
+pub struct ReadGrant {
+    pub(super) namespace: Namespace,
+    pub(super) agent: AgentId,
+    pub(super) level: Classification,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl ReadGrant {
+    /// The namespace that may be read.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// The agent whose records may be read.
+    pub fn agent(&self) -> &AgentId {
+        &self.agent
+    }
+
+    /// The highest level that may be read.
+    pub fn level(&self) -> Classification {
+        self.level
+    }
+
+    /// The time against which expiry counts.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// Leave to read what the gate never gave: for the crate's own tests of providers.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn forge(
+        namespace: Namespace,
+        agent: AgentId,
+        level: Classification,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            namespace,
+            agent,
+            level,
+            now,
+        }
+    }
+}
+
+/// Leave to write: one agent's records in one namespace, at exactly one level, for one session.
+///
+/// While it is alive the session's taint can't rise, so don't keep it.
+#[derive(Debug)]
+pub struct WriteGrant<'s> {
+    pub(super) read: ReadGrant,
+    pub(super) session: SessionId,
+    pub(super) actor: AgentId,
+    pub(super) action: Action,
+    pub(super) detail: Option<String>,
+    pub(super) _hold: Option<TaintHold<'s>>,
+}
+
+impl WriteGrant<'_> {
+    /// The namespace to write to.
+    pub fn namespace(&self) -> &Namespace {
+        &self.read.namespace
+    }
+
+    /// The agent that owns the records.
+    pub fn agent(&self) -> &AgentId {
+        &self.read.agent
+    }
+
+    /// The level of every record written.
+    pub fn level(&self) -> Classification {
+        self.read.level
+    }
+
+    /// The time of the write.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.read.now
+    }
+
+    /// The session that writes.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// The same session's leave to read, for what a write has to look up first.
+    pub fn as_read(&self) -> &ReadGrant {
+        &self.read
+    }
+
+    /// The audit entry of having written this version of this record.
+    pub fn facts(&self, key: &MemoryKey, version: u64) -> Facts {
+        Facts {
+            at: self.read.now,
+            session: self.session.clone(),
+            agent: self.actor.clone(),
+            namespace: self.read.namespace.clone(),
+            action: self.action,
+            decision: Decision::Allowed,
+            level: self.read.level,
+            key: Some(key.clone()),
+            version: Some(version),
+            detail: self.detail.clone(),
+        }
+    }
+
+    /// Leave to write what the gate never gave: for the crate's own tests of providers.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn forge(read: ReadGrant, session: SessionId, action: Action) -> Self {
+        let actor = read.agent.clone();
+        Self {
+            read,
+            session,
+            actor,
+            action,
+            detail: None,
+            _hold: None,
+        }
+    }
+}
+
+/// The host's leave to read one agent's history and the audit, at every level.
+///
+/// Only [`Host`](crate::Host) has one; no tool can reach it.
+#[derive(Clone, Debug)]
+pub struct HostGrant {
+    pub(super) namespace: Namespace,
+    pub(super) agent: Option<AgentId>,
+}
+
+impl HostGrant {
+    /// The namespace whose history may be read.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// The agent whose history may be read; `None` for what belongs to no agent, such as the audit.
+    pub fn agent(&self) -> Option<&AgentId> {
+        self.agent.as_ref()
+    }
+
+    /// Leave to read what the gate never gave: for the crate's own tests of providers.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn forge(namespace: Namespace, agent: Option<AgentId>) -> Self {
+        Self { namespace, agent }
+    }
+}

@@ -1,0 +1,64 @@
+//! PRE_TOOL_CALL: the gate sees a model's tool call before the tool does.
+
+use serde_json::{Map, Value};
+
+use super::gate::{Act, Gate};
+use crate::audit::{Action, Decision};
+use crate::error::Result;
+use crate::session::Session;
+use crate::storage::Namespace;
+
+/// Names under which models send a level, lower case and without separators.
+const LEVEL_FIELDS: [&str; 9] = [
+    "classification",
+    "classificationlevel",
+    "clearance",
+    "level",
+    "securitylevel",
+    "sensitivity",
+    "sensitivitylevel",
+    "sessiontaint",
+    "taint",
+];
+
+/// A call of one of the tools, on its way to it.
+#[derive(Debug)]
+pub(crate) struct ToolCall {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: Map<String, Value>,
+}
+
+impl Gate {
+    /// Lets a tool call through, without any level that the model put into it.
+    ///
+    /// The level is the session's taint, which the verbs read from the session themselves; a level
+    /// in the arguments has no effect but an entry in the audit. The host's rules are asked, too.
+    pub(crate) fn pre_tool_call(
+        &self,
+        session: &Session,
+        namespace: &Namespace,
+        mut call: ToolCall,
+    ) -> Result<ToolCall> {
+        let act = Act {
+            tool: Some(call.name),
+            ..Act::new(Action::ToolCall, namespace)
+        };
+        self.judge(session.id(), session.agent(), act, session.taint())?;
+        let before = call.arguments.len();
+        call.arguments.retain(|name, _| !is_level(name));
+        if call.arguments.len() < before {
+            let detail = format!("{}: ignored a level in the arguments", call.name);
+            self.note(session, act, Decision::Refused, detail)?;
+        }
+        Ok(call)
+    }
+}
+
+fn is_level(name: &str) -> bool {
+    let plain: String = name
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    LEVEL_FIELDS.contains(&plain.as_str())
+}

@@ -1,0 +1,86 @@
+//! The host's own rules, which may narrow what the gate allows and never widen it.
+
+use std::fmt::Debug;
+
+use crate::audit::Action;
+use crate::classification::Classification;
+use crate::record::MemoryKey;
+use crate::session::{AgentId, SessionId};
+use crate::storage::Namespace;
+
+/// What a session is about to do, as the gate sees it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The act.
+    pub action: Action,
+    /// The session.
+    pub session: &'a SessionId,
+    /// Its agent.
+    pub agent: &'a AgentId,
+    /// The namespace that is read or written.
+    pub namespace: &'a Namespace,
+    /// The level of the act: the session's taint now, or for a raise the taint asked for.
+    pub level: Classification,
+    /// The key, where the act has one.
+    pub key: Option<&'a MemoryKey>,
+    /// The tool's name, for [`Action::ToolCall`].
+    pub tool: Option<&'a str>,
+}
+
+/// A rule's refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    reason: String,
+}
+
+impl Denial {
+    /// A refusal for this reason, which the caller, so possibly the model, gets to read.
+    ///
+    /// It must not hold what was asked for: no key, content or query.
+    ///
+    /// ```
+    /// let denial = strandline::policy::Denial::new("no writes on sundays");
+    /// assert_eq!(denial.reason(), "no writes on sundays");
+    /// ```
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+        }
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+/// A rule of the host.
+///
+/// The gate asks every rule at every call. A rule can deny; it has no way to allow what the levels
+/// forbid. It runs while the session's taint is held, so it must not call the session or the store.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::audit::Action;
+/// use strandline::policy::{Denial, Request, Rule};
+/// use strandline::{Draft, ErrorKind, MemoryStore};
+///
+/// #[derive(Debug)]
+/// struct NoDeletes;
+/// impl Rule for NoDeletes {
+///     fn judge(&self, request: &Request<'_>) -> Option<Denial> {
+///         (request.action == Action::Delete).then(|| Denial::new("this agent may not delete"))
+///     }
+/// }
+///
+/// let store = MemoryStore::builder().rule(Arc::new(NoDeletes)).open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// assert_eq!(store.delete(&session, "k").unwrap_err().kind(), ErrorKind::Denied);
+/// # Ok::<(), strandline::Error>(())
+/// ```
+pub trait Rule: Debug + Send + Sync {
+    /// `Some` to deny the request.
+    fn judge(&self, request: &Request<'_>) -> Option<Denial>;
+}

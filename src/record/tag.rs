@@ -1,0 +1,107 @@
+//! Tags: labels that group memories.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::error::{Error, Result};
+
+/// A label on a memory, kept as it was written and compared whole and without case.
+///
+/// White space around it is dropped. Two tags are equal when their NFKC forms are equal without
+/// case, so `Health` equals `health` and `ＨＥＡＬＴＨ`; `health` doesn't equal `healthy`.
+///
+/// `Debug` doesn't show the text.
+///
+/// ```
+/// use strandline::Tag;
+///
+/// let tag: Tag = " Health ".parse()?;
+/// assert_eq!(tag.as_str(), "Health");
+/// assert_eq!(tag, "HEALTH".parse()?);
+/// assert_ne!(tag, "healthy".parse()?);
+/// # Ok::<(), strandline::Error>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Tag {
+    text: String,
+    folded: String,
+}
+
+impl Tag {
+    /// The tag as it was written, in NFC.
+    ///
+    /// ```
+    /// assert_eq!("Health".parse::<strandline::Tag>()?.as_str(), "Health");
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The form that is compared: what a provider indexes.
+    ///
+    /// ```
+    /// assert_eq!("Health".parse::<strandline::Tag>()?.folded(), "health");
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn folded(&self) -> &str {
+        &self.folded
+    }
+}
+
+/// Text without case: upper-casing first joins forms that lower-casing alone keeps apart (`ß`, `SS`).
+pub(crate) fn fold_case(text: &str) -> String {
+    text.nfkc()
+        .collect::<String>()
+        .to_uppercase()
+        .to_lowercase()
+        .nfkc()
+        .collect()
+}
+
+impl FromStr for Tag {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text: String = text.trim().nfc().collect();
+        if text.is_empty() {
+            return Err(Error::invalid(
+                "a tag in `tags` must be a text that isn't blank",
+            ));
+        }
+        let folded = fold_case(&text);
+        Ok(Self { text, folded })
+    }
+}
+
+impl TryFrom<String> for Tag {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Tag> for String {
+    fn from(tag: Tag) -> Self {
+        tag.text
+    }
+}
+
+impl PartialEq for Tag {
+    fn eq(&self, other: &Self) -> bool {
+        self.folded == other.folded
+    }
+}
+
+impl Eq for Tag {}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tag({} bytes)", self.text.len())
+    }
+}

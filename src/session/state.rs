@@ -1,0 +1,128 @@
+//! The part of a session that is kept in the store.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{AgentId, Raise};
+use crate::classification::Classification;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::Version;
+
+/// A session's taint and how it came about.
+///
+/// It is kept as a record of the namespace `session`, classified at the taint. Since one key may
+/// live at several levels, the highest live level of that key is the highest taint ever recorded,
+/// whatever was written since: the ratchet holds in the store too.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionState {
+    pub(crate) taint: Classification,
+    pub(crate) ceiling: Classification,
+    pub(crate) raises: Vec<Raise>,
+    /// Whether the store has this state.
+    pub(crate) recorded: bool,
+}
+
+/// The record's content.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    agent: AgentId,
+    taint: Classification,
+    ceiling: Classification,
+    raises: Vec<Raise>,
+}
+
+impl SessionState {
+    /// A session that has read nothing yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            taint: Classification::Public,
+            ceiling: Classification::Restricted,
+            raises: Vec::new(),
+            recorded: false,
+        }
+    }
+
+    /// Takes on a higher taint; never a lower.
+    pub(crate) fn rise(&mut self, level: Classification, reason: &str, at: DateTime<Utc>) {
+        if level > self.taint {
+            self.raises.push(Raise {
+                from: self.taint,
+                to: level,
+                reason: reason.to_owned(),
+                at,
+            });
+            self.taint = level;
+            self.recorded = false;
+        }
+    }
+
+    /// Sets a ceiling, or a lower one than before.
+    pub(crate) fn tighten(&mut self, ceiling: Classification) -> Result<()> {
+        if !self.taint.can_flow_to(ceiling) {
+            return Err(Error::new(
+                ErrorKind::SessionMismatch,
+                format!(
+                    "the session's taint, {}, is above the ceiling {ceiling}",
+                    self.taint
+                ),
+            ));
+        }
+        if ceiling < self.ceiling {
+            self.ceiling = ceiling;
+            self.recorded = false;
+        }
+        Ok(())
+    }
+
+    /// Takes on what another handle of the session recorded.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.ceiling = self.ceiling.meet(other.ceiling).join(other.taint);
+        if other.taint > self.taint {
+            self.taint = other.taint;
+            self.raises.clone_from(&other.raises);
+            self.recorded = true;
+        }
+    }
+
+    /// The content of the session's record.
+    pub(crate) fn to_content(&self, agent: &AgentId) -> Result<String> {
+        serde_json::to_string(&Stored {
+            agent: agent.clone(),
+            taint: self.taint,
+            ceiling: self.ceiling,
+            raises: self.raises.clone(),
+        })
+        .map_err(|e| Error::internal("a session's state can't be written as JSON").with_source(e))
+    }
+
+    /// Reads the session back from every version of its record, newest first: its agent and state.
+    ///
+    /// The agent is whoever opened it first. The taint is the highest level that any version has or
+    /// names, so no later record can lower it.
+    pub(crate) fn from_history(versions: &[Version]) -> Result<Option<(AgentId, Self)>> {
+        let mut owner = None;
+        let mut state = Self::new();
+        for version in versions.iter().rev() {
+            let level = version.memory.classification;
+            let stored: Stored = serde_json::from_str(&version.memory.content).map_err(|_| {
+                // Without its source: serde's message would quote the content.
+                Error::corrupt("a session's record is not the JSON that it was saved as")
+            })?;
+            let taint = stored
+                .raises
+                .iter()
+                .fold(stored.taint.join(level), |taint, raise| {
+                    taint.join(raise.to)
+                });
+            state.ceiling = state.ceiling.meet(stored.ceiling);
+            state.recorded = state.taint.join(taint).can_flow_to(state.taint.join(level));
+            state.taint = state.taint.join(taint);
+            if state.raises.len() < stored.raises.len() {
+                state.raises = stored.raises;
+            }
+            owner.get_or_insert(stored.agent);
+        }
+        state.ceiling = state.ceiling.join(state.taint);
+        Ok(owner.map(|owner| (owner, state)))
+    }
+}

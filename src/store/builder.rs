@@ -1,0 +1,183 @@
+//! How a store and a session are opened.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::MemoryStore;
+use crate::classification::Classification;
+use crate::clock::{Clock, SystemClock};
+use crate::error::Result;
+use crate::policy::{Gate, Rule};
+use crate::record::Limits;
+use crate::session::Session;
+use crate::storage::{Durability, InMemory, Sqlite, SqliteOptions, StorageProvider};
+
+/// The options of a store. Made by [`MemoryStore::builder`].
+///
+/// ```
+/// use std::time::Duration;
+/// use strandline::storage::Durability;
+/// use strandline::MemoryStore;
+///
+/// let folder = tempfile::tempdir()?;
+/// let store = MemoryStore::builder()
+///     .durability(Durability::Normal)
+///     .busy_timeout(Duration::from_secs(5))
+///     .open(folder.path().join("memory.db"))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct StoreBuilder {
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    rules: Vec<Arc<dyn Rule>>,
+    sqlite: SqliteOptions,
+}
+
+impl StoreBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock),
+            rules: Vec::new(),
+            sqlite: SqliteOptions::default(),
+        }
+    }
+
+    /// How large things may be.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Where the time comes from; the machine's clock by default.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Adds a host rule, which can deny what the levels allow.
+    pub fn rule(mut self, rule: Arc<dyn Rule>) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// What an acknowledged write survives; [`Durability::Full`] by default.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.sqlite.durability = durability;
+        self
+    }
+
+    /// How long to wait for another connection before [`Busy`](crate::ErrorKind::Busy); 30 seconds
+    /// by default.
+    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.sqlite.busy_timeout = timeout;
+        self
+    }
+
+    /// Makes the folders of the path that don't exist, open to their owner only.
+    pub fn create_folders(mut self) -> Self {
+        self.sqlite.create_folders = true;
+        self
+    }
+
+    /// Opens the SQLite file at `path`, or creates it.
+    ///
+    /// # Errors
+    /// As [`MemoryStore::open`].
+    pub fn open(self, path: impl AsRef<Path>) -> Result<MemoryStore> {
+        let provider = Sqlite::open(path, &self.sqlite)?;
+        Ok(self.with_provider(Arc::new(provider)))
+    }
+
+    /// Makes a store that is gone when its last clone is dropped.
+    ///
+    /// # Errors
+    /// None today; the signature leaves room.
+    pub fn open_in_memory(self) -> Result<MemoryStore> {
+        Ok(self.with_provider(Arc::new(InMemory::new())))
+    }
+
+    /// Makes a store over a provider of your own.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use strandline::MemoryStore;
+    /// use strandline::storage::InMemory;
+    ///
+    /// let store = MemoryStore::builder().with_provider(Arc::new(InMemory::new()));
+    /// ```
+    pub fn with_provider(self, provider: Arc<dyn StorageProvider>) -> MemoryStore {
+        MemoryStore::from_parts(
+            Arc::new(Gate::new(provider, self.rules, self.clock)),
+            self.limits,
+        )
+    }
+}
+
+/// The options of a session. Made by [`MemoryStore::session`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SessionBuilder {
+    gate: Arc<Gate>,
+    id: String,
+    agent: String,
+    taint: Classification,
+    ceiling: Classification,
+}
+
+impl SessionBuilder {
+    pub(super) fn new(gate: Arc<Gate>, id: String, agent: String) -> Self {
+        Self {
+            gate,
+            id,
+            agent,
+            taint: Classification::Public,
+            ceiling: Classification::Restricted,
+        }
+    }
+
+    /// The taint to start at, `PUBLIC` by default. A resumed session rises to it, and never falls.
+    pub fn taint(mut self, taint: Classification) -> Self {
+        self.taint = taint;
+        self
+    }
+
+    /// The highest taint it may ever take on; none by default. A resumed session keeps a lower
+    /// ceiling that it had.
+    pub fn ceiling(mut self, ceiling: Classification) -> Self {
+        self.ceiling = ceiling;
+        self
+    }
+
+    /// Opens the session, or resumes the one of this id.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an id that is empty or too long;
+    /// [`SessionMismatch`](crate::ErrorKind::SessionMismatch) if the id belongs to another agent, or
+    /// the session's taint is above the ceiling;
+    /// [`CeilingExceeded`](crate::ErrorKind::CeilingExceeded) if the taint asked for is;
+    /// [`Denied`](crate::ErrorKind::Denied) by a host rule; or an error of the storage.
+    ///
+    /// ```
+    /// use strandline::{Classification, MemoryStore};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+    /// drop(session);
+    /// let resumed = store.session("s-1", "agent").open()?;
+    /// assert_eq!(resumed.taint(), Classification::Internal);
+    /// assert!(store.session("s-1", "someone else").open().is_err());
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn open(self) -> Result<Session> {
+        self.gate.open(
+            &self.id.parse()?,
+            &self.agent.parse()?,
+            self.taint,
+            self.ceiling,
+        )
+    }
+}

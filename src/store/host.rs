@@ -1,0 +1,77 @@
+//! What only the host may do.
+
+use std::sync::Arc;
+
+use crate::audit;
+use crate::error::Result;
+use crate::policy::Gate;
+use crate::record::{Limits, parse_key};
+use crate::storage::{Namespace, Version};
+
+/// The host's handle: it sees every level of every agent, and no tool can reach it.
+///
+/// Get it with [`MemoryStore::host`](crate::MemoryStore::host); it works on that store's namespace.
+#[derive(Clone, Debug)]
+pub struct Host {
+    gate: Arc<Gate>,
+    limits: Limits,
+    namespace: Namespace,
+}
+
+impl Host {
+    pub(super) fn new(gate: Arc<Gate>, limits: Limits, namespace: Namespace) -> Self {
+        Self {
+            gate,
+            limits,
+            namespace,
+        }
+    }
+
+    /// Every version of a key at every level: live, superseded and deleted, newest first.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) or
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for an agent or key that can't exist, or an
+    /// error of the storage.
+    ///
+    /// ```
+    /// use strandline::storage::VersionState;
+    /// use strandline::{Draft, MemoryStore};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.save(&session, Draft::new("k", "one"))?;
+    /// store.save(&session, Draft::new("k", "two"))?;
+    /// let versions = store.host().history("agent", "k")?;
+    /// assert_eq!(versions[0].memory.content, "two");
+    /// assert_eq!(versions[1].state, VersionState::Superseded);
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn history(&self, agent: &str, key: &str) -> Result<Vec<Version>> {
+        let grant = self.gate.host(&self.namespace, Some(agent.parse()?));
+        self.gate
+            .provider()
+            .history(&grant, &parse_key(key, &self.limits)?)
+    }
+
+    /// The audit's entries, of every namespace, newest first.
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    ///
+    /// ```
+    /// use strandline::audit::{Action, Decision, Query};
+    /// use strandline::{Draft, MemoryStore};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// assert!(store.delete(&session, "no-such-key").is_err());
+    /// let newest = &store.host().audit(&Query::default())?[0].facts;
+    /// assert_eq!((newest.action, newest.decision), (Action::Delete, Decision::Refused));
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn audit(&self, query: &audit::Query) -> Result<Vec<audit::Entry>> {
+        let grant = self.gate.host(&self.namespace, None);
+        self.gate.provider().audit(&grant, query)
+    }
+}
