@@ -80,11 +80,8 @@ impl Gate {
     }
 
     /// Leave for the host; see [`HostGrant`].
-    pub(crate) fn host(&self, namespace: &Namespace, agent: Option<AgentId>) -> HostGrant {
-        HostGrant {
-            namespace: namespace.clone(),
-            agent,
-        }
+    pub(crate) fn host(namespace: Namespace, agent: Option<AgentId>) -> HostGrant {
+        HostGrant { namespace, agent }
     }
 
     /// Leave to read at the taint that the session has now.
@@ -358,7 +355,7 @@ impl Gate {
 
     /// What the store has of a session.
     fn load(&self, id: &SessionId) -> Result<Option<(AgentId, SessionState)>> {
-        let grant = self.host(&Namespace::SESSION, Some(Namespace::SESSION_OWNER.parse()?));
+        let grant = Self::host(Namespace::SESSION, Some(Namespace::SESSION_OWNER.parse()?));
         SessionState::from_history(&self.provider.history(&grant, &id.as_str().parse()?)?)
     }
 

@@ -1,4 +1,4 @@
-//! PRE_TOOL_CALL: the gate sees a model's tool call before the tool does.
+//! The hook `PRE_TOOL_CALL`: the gate sees a model's tool call before the tool does.
 
 use serde_json::{Map, Value};
 

@@ -180,17 +180,17 @@ pub enum Deletion {
 ///    `after` and with the `tag` (compared by [`Tag::folded`]), at most `limit`; `more` says whether
 ///    another one follows, `total` counts all with the tag.
 /// 10. **Search.** `search` returns the visible records that share a term with the query, best first:
-///    by BM25 over the visible records alone, as [`search`](crate::search) defines it; equal scores
-///    newest (`updated_at`) first, then by key. No text of a query is syntax or a wildcard.
+///     by BM25 over the visible records alone, as [`search`](crate::search) defines it; equal scores
+///     newest (`updated_at`) first, then by key. No text of a query is syntax or a wildcard.
 /// 11. **Any text.** Every key, content, tag and query comes back, or compares, exactly; none causes
-///    a panic or an error.
+///     a panic or an error.
 /// 12. **Audit.** Each stored or deleted record leaves one entry with the grant's
-///    [`facts`](WriteGrant::facts), in the same transaction; `append` stores its event. `seq` starts
-///    at 1 and has no gaps. `audit` returns the entries that match, newest first.
+///     [`facts`](WriteGrant::facts), in the same transaction; `append` stores its event. `seq` starts
+///     at 1 and has no gaps. `audit` returns the entries that match, newest first.
 /// 13. **Silence.** Errors hold no key, content, tag or query.
 /// 14. **Threads.** All methods may be called from many threads at once; each sees whole writes only.
 /// 15. **Durable.** If [`is_durable`](Self::is_durable), what was acknowledged is there after the
-///    provider is dropped and opened again.
+///     provider is dropped and opened again.
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;

@@ -48,7 +48,7 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn history(&self, agent: &str, key: &str) -> Result<Vec<Version>> {
-        let grant = self.gate.host(&self.namespace, Some(agent.parse()?));
+        let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
         self.gate
             .provider()
             .history(&grant, &parse_key(key, &self.limits)?)
@@ -71,7 +71,7 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn audit(&self, query: &audit::Query) -> Result<Vec<audit::Entry>> {
-        let grant = self.gate.host(&self.namespace, None);
+        let grant = Gate::host(self.namespace.clone(), None);
         self.gate.provider().audit(&grant, query)
     }
 }

@@ -1,34 +1,65 @@
-//! The provider over SQLite (being written).
+//! The provider over one SQLite file.
+//!
+//! One connection writes, in `BEGIN IMMEDIATE` transactions; a small pool of others reads, each read
+//! in one snapshot. The file is in WAL mode, so readers and the writer don't wait for each other, and
+//! several processes may share it.
 
-use std::path::Path;
+mod error;
+mod index;
+mod layout;
+mod open;
+mod pool;
+mod read;
+mod rows;
+mod schema;
+mod search;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{
     Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider, Version,
 };
 use crate::audit;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
+use pool::Pool;
 
-/// What an acknowledged write survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a write that was acknowledged survives.
+///
+/// ```
+/// use strandline::MemoryStore;
+/// use strandline::storage::Durability;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("memory.db");
+/// let store = MemoryStore::builder().durability(Durability::Normal).open(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// The loss of power.
+    /// The end of the process and the loss of power: each commit waits for the disk (`PRAGMA
+    /// synchronous=FULL`).
     #[default]
     Full,
-    /// The end of the process only.
+    /// The end of the process. After a loss of power the last commits may be missing, but the file is
+    /// whole (`PRAGMA synchronous=NORMAL`).
     Normal,
 }
 
-/// Options.
-#[derive(Clone, Debug)]
+/// The options of [`Sqlite::open`].
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// What an acknowledged write survives.
+    /// What an acknowledged write survives. Default [`Durability::Full`].
     pub durability: Durability,
-    /// How long to wait for another connection.
+    /// How long to wait for another connection. Default 30 seconds.
     pub busy_timeout: Duration,
-    /// Whether to make missing folders.
+    /// Whether to make the folders of the path that don't exist, open to their owner only. Default
+    /// no.
     pub create_folders: bool,
 }
 
@@ -43,48 +74,95 @@ impl Default for SqliteOptions {
 }
 
 /// Records in a SQLite file.
+///
+/// [`MemoryStore::open`](crate::MemoryStore::open) makes one; use it directly to wrap it in a
+/// provider of your own.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::MemoryStore;
+/// use strandline::storage::{Sqlite, SqliteOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let sqlite = Sqlite::open(folder.path().join("memory.db"), &SqliteOptions::default())?;
+/// let store = MemoryStore::builder().with_provider(Arc::new(sqlite));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub struct Sqlite {}
+pub struct Sqlite {
+    path: PathBuf,
+    pool: Pool,
+}
 
 impl Sqlite {
-    /// Opens.
+    /// Opens the file at `path`, or creates it.
     ///
     /// # Errors
-    /// Yes.
-    pub fn open(_: impl AsRef<Path>, _: &SqliteOptions) -> Result<Self> {
-        Err(unwritten())
+    /// As [`MemoryStore::open`](crate::MemoryStore::open).
+    ///
+    /// ```
+    /// use strandline::storage::{Sqlite, SqliteOptions};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let sqlite = Sqlite::open(folder.path().join("memory.db"), &SqliteOptions::default())?;
+    /// assert!(Sqlite::open(folder.path(), &SqliteOptions::default()).is_err()); // a folder
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self> {
+        let (path, writer) = open::open(path.as_ref(), options)?;
+        let pool = Pool::new(path.clone(), options.clone(), writer);
+        Ok(Self { path, pool })
+    }
+
+    /// The file's absolute path.
+    ///
+    /// ```
+    /// use strandline::storage::{Sqlite, SqliteOptions};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let sqlite = Sqlite::open(folder.path().join("memory.db"), &SqliteOptions::default())?;
+    /// assert!(sqlite.path().ends_with("memory.db"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 
-fn unwritten() -> Error {
-    Error::internal("being written")
-}
 impl StorageProvider for Sqlite {
     fn is_durable(&self) -> bool {
         true
     }
-    fn get(&self, _: &ReadGrant, _: &MemoryKey) -> Result<Option<Memory>> {
-        Err(unwritten())
+
+    fn get(&self, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
+        self.pool.read(|db| read::get(db, grant, key))
     }
-    fn list(&self, _: &ReadGrant, _: &ListRequest) -> Result<ListPage> {
-        Err(unwritten())
+
+    fn list(&self, grant: &ReadGrant, request: &ListRequest) -> Result<ListPage> {
+        self.pool.read(|db| read::list(db, grant, request))
     }
-    fn search(&self, _: &ReadGrant, _: &SearchRequest) -> Result<Vec<Hit>> {
-        Err(unwritten())
+
+    fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
+        self.pool.read(|db| search::search(db, grant, request))
     }
-    fn save(&self, _: &WriteGrant<'_>, _: &[NewRecord]) -> Result<Vec<Memory>> {
-        Err(unwritten())
+
+    fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
+        self.pool.write(|db| write::save(db, grant, records))
     }
-    fn delete(&self, _: &WriteGrant<'_>, _: &MemoryKey) -> Result<Deletion> {
-        Err(unwritten())
+
+    fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+        self.pool.write(|db| write::delete(db, grant, key))
     }
-    fn append(&self, _: &audit::Event) -> Result<()> {
-        Err(unwritten())
+
+    fn append(&self, event: &audit::Event) -> Result<()> {
+        self.pool.write(|db| write::append(db, event.facts()))
     }
-    fn history(&self, _: &HostGrant, _: &MemoryKey) -> Result<Vec<Version>> {
-        Err(unwritten())
+
+    fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+        self.pool.read(|db| read::history(db, grant, key))
     }
-    fn audit(&self, _: &HostGrant, _: &audit::Query) -> Result<Vec<audit::Entry>> {
-        Err(unwritten())
+
+    fn audit(&self, _grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
+        self.pool.read(|db| read::audit(db, query))
     }
 }

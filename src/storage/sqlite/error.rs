@@ -1,0 +1,63 @@
+//! SQLite's failures as this crate's errors.
+
+use rusqlite::ffi::{ErrorCode, code_to_str};
+
+use crate::error::{Error, ErrorKind};
+
+/// What SQLite said, by its code alone: its own messages quote SQL and may quote values.
+#[derive(Debug, thiserror::Error)]
+#[error("SQLite error {code}: {}", code_to_str(*code))]
+struct SqliteCode {
+    code: i32,
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::Error as E;
+        match error {
+            E::SqliteFailure(failure, _) => from_code(failure),
+            E::FromSqlConversionFailure(..)
+            | E::IntegralValueOutOfRange(..)
+            | E::Utf8Error(..)
+            | E::InvalidColumnType(..) => {
+                Self::corrupt("the store's file holds a value that this crate never writes")
+            }
+            E::QueryReturnedNoRows => Self::corrupt("the store's file lacks a row it must have"),
+            // The rest are misuses of rusqlite, whose messages name columns and parameters.
+            _ => Self::internal("a statement of the SQLite provider is wrong"),
+        }
+    }
+}
+
+fn from_code(failure: rusqlite::ffi::Error) -> Error {
+    let (kind, message) = match failure.code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (
+            ErrorKind::Busy,
+            "another connection held the store for longer than the busy timeout",
+        ),
+        ErrorCode::DiskFull => (
+            ErrorKind::Full,
+            "the disk is full; nothing of this was written",
+        ),
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => (
+            ErrorKind::ReadOnly,
+            "the store's file or its folder can't be written",
+        ),
+        ErrorCode::DatabaseCorrupt => (ErrorKind::Corrupt, "the store's file is damaged"),
+        ErrorCode::NotADatabase => (ErrorKind::NotAStore, "the file is not a strandline store"),
+        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen => {
+            (ErrorKind::Io, "the store's file can't be read or written")
+        }
+        ErrorCode::TooBig | ErrorCode::OutOfMemory => (
+            ErrorKind::Io,
+            "there is not enough memory for this operation",
+        ),
+        _ => (
+            ErrorKind::Internal,
+            "SQLite refused a statement of this crate",
+        ),
+    };
+    Error::new(kind, message).with_source(SqliteCode {
+        code: failure.extended_code,
+    })
+}

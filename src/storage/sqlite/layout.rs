@@ -1,0 +1,169 @@
+//! How a row of the index is numbered, so that what a session sees is a few contiguous ranges.
+//!
+//! A rowid has, from the high bits down: the scope (22 bits), the slot (4), a sequence number (29)
+//! and the record's rounded length (8). The *slot* says at which level the record is and which next
+//! higher level shadows it, if any. A session at level L sees the slots whose level is at most L and
+//! whose shadow is above it; in the order below these are contiguous but for one slot:
+//!
+//! | slot | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
+//! |---|---|---|---|---|---|---|---|---|---|---|
+//! | level, shadow | 0,– | 1,– | 2,– | 3,– | 0,1 | 0,2 | 0,3 | 1,3 | 2,3 | 1,2 |
+//! | `PUBLIC` sees | • | | | | • | • | • | | | |
+//! | `INTERNAL` | • | • | | | | • | • | • | | • |
+//! | `CONFIDENTIAL` | • | • | • | | | | • | • | • | |
+//! | `RESTRICTED` | • | • | • | • | | | | | | |
+//!
+//! So document frequencies and counts are exact for a session without a look at any record, and rows
+//! that it can't see are never read. The price: a save or a delete that changes what it shadows
+//! renumbers the lower record's row. A renumbered row keeps its sequence number and length.
+
+use std::ops::RangeInclusive;
+
+use crate::classification::Classification;
+
+const LENGTH_BITS: u32 = 8;
+const SEQ_BITS: u32 = 29;
+const SLOT_BITS: u32 = 4;
+const SCOPE_BITS: u32 = 22;
+
+/// The `shadow` of a record that no higher one shadows.
+pub(super) const UNSHADOWED: u8 = 4;
+
+/// The level and the shadow of each slot.
+const SLOTS: [(u8, u8); 10] = [
+    (0, 4),
+    (1, 4),
+    (2, 4),
+    (3, 4),
+    (0, 1),
+    (0, 2),
+    (0, 3),
+    (1, 3),
+    (2, 3),
+    (1, 2),
+];
+
+/// A row's number, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Doc {
+    pub(super) scope: i64,
+    pub(super) slot: u8,
+    pub(super) seq: i64,
+    pub(super) length: u8,
+}
+
+impl Doc {
+    /// The largest scope.
+    pub(super) const MAX_SCOPE: i64 = (1 << SCOPE_BITS) - 1;
+    /// The largest sequence number.
+    pub(super) const MAX_SEQ: i64 = (1 << SEQ_BITS) - 1;
+
+    pub(super) fn to_rowid(self) -> i64 {
+        let slot = i64::from(self.slot);
+        let scoped = (self.scope << SLOT_BITS) | slot;
+        (((scoped << SEQ_BITS) | self.seq) << LENGTH_BITS) | i64::from(self.length)
+    }
+
+    pub(super) fn from_rowid(rowid: i64) -> Self {
+        let bits = |shift: u32, width: u32| (rowid >> shift) & ((1 << width) - 1);
+        let small = |number: i64| number.to_le_bytes()[0];
+        Self {
+            scope: bits(LENGTH_BITS + SEQ_BITS + SLOT_BITS, SCOPE_BITS),
+            slot: small(bits(LENGTH_BITS + SEQ_BITS, SLOT_BITS)),
+            seq: bits(LENGTH_BITS, SEQ_BITS),
+            length: small(bits(0, LENGTH_BITS)),
+        }
+    }
+}
+
+/// The slot of a record at `level` that is next shadowed at `shadow`.
+pub(super) fn slot(level: u8, shadow: u8) -> Option<u8> {
+    SLOTS
+        .iter()
+        .zip(0..)
+        .find(|&(&slot, _)| slot == (level, shadow))
+        .map(|(_, number)| number)
+}
+
+/// Whether a session at this level sees the slot.
+pub(super) fn sees(session: Classification, slot: u8) -> bool {
+    let rank = session.rank();
+    SLOTS
+        .get(usize::from(slot))
+        .is_some_and(|&(level, shadow)| level <= rank && rank < shadow)
+}
+
+/// The rowids of these slots of a scope, neighbours joined. The slots must be in ascending order.
+pub(super) fn ranges(scope: i64, slots: impl IntoIterator<Item = u8>) -> Vec<RangeInclusive<i64>> {
+    let mut joined: Vec<(u8, u8)> = Vec::new();
+    for slot in slots {
+        match joined.last_mut() {
+            Some((_, last)) if *last + 1 == slot => *last = slot,
+            _ => joined.push((slot, slot)),
+        }
+    }
+    let bound = |slot, seq, length| {
+        Doc {
+            scope,
+            slot,
+            seq,
+            length,
+        }
+        .to_rowid()
+    };
+    joined
+        .into_iter()
+        .map(|(first, last)| bound(first, 0, 0)..=bound(last, Doc::MAX_SEQ, u8::MAX))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rowid_is_positive_and_comes_apart_again() {
+        for scope in [0, 1, Doc::MAX_SCOPE] {
+            for slot in 0..10 {
+                for seq in [0, 1, Doc::MAX_SEQ] {
+                    for length in [0, 1, 255] {
+                        let doc = Doc {
+                            scope,
+                            slot,
+                            seq,
+                            length,
+                        };
+                        assert!(doc.to_rowid() >= 0);
+                        assert_eq!(Doc::from_rowid(doc.to_rowid()), doc);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_session_sees_exactly_the_unshadowed_slots_at_or_below_it() {
+        for session in Classification::ALL {
+            for level in 0..4_u8 {
+                for shadow in level + 1..=UNSHADOWED {
+                    let number = slot(level, shadow).unwrap();
+                    let visible = level <= session.rank() && shadow > session.rank();
+                    assert_eq!(sees(session, number), visible);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_session_sees_is_at_most_three_ranges() {
+        let visible = |session| (0..10).filter(move |&slot| sees(session, slot));
+        let counts = Classification::ALL.map(|session| ranges(7, visible(session)).len());
+        assert_eq!(counts, [2, 3, 2, 1]);
+    }
+
+    #[test]
+    fn scopes_do_not_overlap() {
+        let all = |scope| ranges(scope, 0..10);
+        assert!(all(1)[0].end() < all(2)[0].start());
+    }
+}

@@ -1,0 +1,181 @@
+//! Opening the file: what may be there, who may read it, and the settings of a connection.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind as IoKind, Read as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{Durability, SqliteOptions, schema};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Opens or creates the store at `path`; returns its absolute path and the connection that writes.
+pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection)> {
+    // Absolute, so that no path is one of SQLite's special names, such as `:memory:`.
+    let path = std::path::absolute(path).map_err(|error| io_error(path, &error))?;
+    open_absolute(&path, options)
+        .map(|db| (path.clone(), db))
+        .map_err(|error| {
+            let text = format!("{}: {error}", path.display());
+            let named = Error::new(error.kind(), text);
+            match std::error::Error::source(&error) {
+                Some(source) => named.with_source(source.to_string()),
+                None => named,
+            }
+        })
+}
+
+fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+    create(path, options)?;
+    check_header(path)?;
+    let mut db = connect(path, options)?;
+    // The header may be older than what the WAL holds.
+    schema::refuse_newer(db.pragma_query_value(None, "user_version", |row| row.get(0))?)?;
+    enter_wal_mode(&db, options.busy_timeout)?;
+    schema::migrate(&mut db)?;
+    Ok(db)
+}
+
+/// A connection with the settings that all of ours have.
+pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(options.busy_timeout)?;
+    db.set_prepared_statement_cache_capacity(64);
+    db.pragma_update(None, "trusted_schema", "OFF")?;
+    db.pragma_update(None, "cell_size_check", "ON")?;
+    db.pragma_update(None, "secure_delete", "ON")?;
+    db.pragma_update(None, "foreign_keys", "ON")?;
+    db.pragma_update(None, "cache_size", -8_192)?;
+    let synchronous = match options.durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    db.pragma_update(None, "synchronous", synchronous)?;
+    Ok(db)
+}
+
+/// Makes the file, empty and for its owner only, unless something is there.
+fn create(path: &Path, options: &SqliteOptions) -> Result<()> {
+    if options.create_folders
+        && let Some(folder) = path.parent()
+    {
+        create_folder(folder)?;
+    }
+    match new_file().open(path) {
+        Err(error) if error.kind() == IoKind::AlreadyExists => Ok(()),
+        Err(error) => Err(io_error(path, &error)),
+        Ok(_) => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn new_file() -> fs::OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600);
+    options
+}
+
+#[cfg(not(unix))]
+fn new_file() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    options
+}
+
+fn create_folder(folder: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(folder)
+        .map_err(|error| io_error(folder, &error))
+}
+
+/// Refuses what isn't a store of this release or an earlier one, without SQLite touching it.
+fn check_header(path: &Path) -> Result<()> {
+    let info = fs::metadata(path).map_err(|error| io_error(path, &error))?;
+    if !info.is_file() {
+        return Err(Error::new(
+            ErrorKind::NotAStore,
+            "there is something that is not a file",
+        ));
+    }
+    let mut header = Vec::with_capacity(100);
+    let file = File::open(path).map_err(|error| io_error(path, &error))?;
+    file.take(100)
+        .read_to_end(&mut header)
+        .map_err(|error| io_error(path, &error))?;
+    if header.is_empty() {
+        return Ok(());
+    }
+    if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
+        return Err(Error::new(
+            ErrorKind::NotAStore,
+            "the file is not a strandline store",
+        ));
+    }
+    let (version, application) = (big_endian(&header, 60), big_endian(&header, 68));
+    if application == schema::APPLICATION_ID {
+        return schema::refuse_newer(version);
+    }
+    // An empty database, which another process may just be making, has neither number yet.
+    if application != 0 || version != 0 {
+        let text = "the file is another program's SQLite database";
+        return Err(Error::new(ErrorKind::NotAStore, text));
+    }
+    Ok(())
+}
+
+fn big_endian(bytes: &[u8], at: usize) -> u32 {
+    bytes
+        .iter()
+        .skip(at)
+        .take(4)
+        .fold(0, |number, &byte| (number << 8) | u32::from(byte))
+}
+
+/// Turns WAL mode on. SQLite doesn't wait here, whatever the busy timeout, so this does.
+fn enter_wal_mode(db: &Connection, timeout: Duration) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let mode =
+            db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
+            Ok(_) => {
+                let text = "the file system can't share memory, which WAL mode needs";
+                return Err(Error::new(ErrorKind::Io, text));
+            }
+            Err(error) if is_busy(&error) && start.elapsed() < timeout => {
+                thread::sleep(Duration::from_millis(2));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+fn io_error(path: &Path, error: &std::io::Error) -> Error {
+    let (kind, text) = match error.kind() {
+        IoKind::NotFound => (ErrorKind::Io, "its folder doesn't exist"),
+        IoKind::PermissionDenied | IoKind::ReadOnlyFilesystem => {
+            (ErrorKind::ReadOnly, "it or its folder can't be written")
+        }
+        IoKind::NotADirectory => (ErrorKind::Io, "a part of its path is not a folder"),
+        IoKind::StorageFull | IoKind::QuotaExceeded => (ErrorKind::Full, "the disk is full"),
+        _ if path.is_dir() => (ErrorKind::NotAStore, "there is a folder, not a file"),
+        _ => (ErrorKind::Io, "it can't be read or written"),
+    };
+    Error::new(kind, text).with_source(error.to_string())
+}

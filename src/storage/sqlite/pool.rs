@@ -1,0 +1,113 @@
+//! The connections: one that writes, and a few that read.
+
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::{SqliteOptions, open};
+use crate::error::Result;
+use crate::sync::unpoisoned;
+
+/// The most connections that read at once. More readers wait for one.
+const READERS: usize = 8;
+
+/// A file's connections.
+#[derive(Debug)]
+pub(super) struct Pool {
+    path: PathBuf,
+    options: SqliteOptions,
+    writer: Mutex<Connection>,
+    readers: Mutex<Readers>,
+    returned: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Readers {
+    idle: Vec<Connection>,
+    open: usize,
+}
+
+impl Pool {
+    pub(super) fn new(path: PathBuf, options: SqliteOptions, writer: Connection) -> Self {
+        let (writer, readers) = (Mutex::new(writer), Mutex::default());
+        Self {
+            path,
+            options,
+            writer,
+            readers,
+            returned: Condvar::new(),
+        }
+    }
+
+    /// Runs `work` in one transaction, which is committed if it succeeds.
+    pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let mut db = unpoisoned(self.writer.lock());
+        // A transaction that a panic left open rolls back when it's dropped.
+        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let result = work(&tx)?;
+        tx.commit()?;
+        Ok(result)
+    }
+
+    /// Runs `work` on one snapshot of the file.
+    pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let mut reader = self.reader()?;
+        let Some(db) = reader.db.as_mut() else {
+            return Err(no_connection());
+        };
+        let tx = db.transaction()?;
+        let result = work(&tx);
+        tx.finish()?;
+        result
+    }
+
+    fn reader(&self) -> Result<Reader<'_>> {
+        let mut readers = unpoisoned(self.readers.lock());
+        loop {
+            if let Some(db) = readers.idle.pop() {
+                return Ok(Reader {
+                    pool: self,
+                    db: Some(db),
+                });
+            }
+            if readers.open < READERS {
+                break;
+            }
+            readers = unpoisoned(self.returned.wait(readers));
+        }
+        readers.open += 1;
+        drop(readers);
+        // From here on the reader's drop keeps the count right, also if it can't be opened.
+        let mut reader = Reader {
+            pool: self,
+            db: None,
+        };
+        let db = open::connect(&self.path, &self.options)?;
+        db.pragma_update(None, "query_only", "ON")?;
+        reader.db = Some(db);
+        Ok(reader)
+    }
+}
+
+fn no_connection() -> crate::Error {
+    crate::Error::internal("the pool gave out a reader without its connection")
+}
+
+/// A connection on loan.
+struct Reader<'p> {
+    pool: &'p Pool,
+    db: Option<Connection>,
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        let mut readers = unpoisoned(self.pool.readers.lock());
+        match self.db.take() {
+            Some(db) => readers.idle.push(db),
+            None => readers.open -= 1,
+        }
+        drop(readers);
+        self.pool.returned.notify_one();
+    }
+}

@@ -1,0 +1,235 @@
+//! Reads by key, by list, and by the host.
+
+use rusqlite::{Connection, Row, named_params, params};
+
+use super::rows::{
+    COLUMN_COUNT, COLUMNS, VISIBLE, View, level, memory, scope_id, time, unexpected,
+};
+use super::search;
+use crate::audit::{Action, Decision, Entry, Facts, Query};
+use crate::error::Result;
+use crate::policy::{HostGrant, ReadGrant};
+use crate::record::{Memory, MemoryKey};
+use crate::session::{AgentId, SessionId};
+use crate::storage::{ListPage, ListRequest, Version, VersionState};
+
+pub(super) fn get(db: &Connection, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
+    match View::of(db, grant)? {
+        Some(view) => get_in(db, view, grant.agent(), key),
+        None => Ok(None),
+    }
+}
+
+/// The record under the key that this view sees.
+pub(super) fn get_in(
+    db: &Connection,
+    view: View,
+    agent: &AgentId,
+    key: &MemoryKey,
+) -> Result<Option<Memory>> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM records r INDEXED BY records_live WHERE {VISIBLE} AND r.key = :key"
+    ))?;
+    let mut rows = select.query(named_params! {
+        ":scope": view.scope, ":level": view.level(), ":now": view.now, ":key": key.as_str(),
+    })?;
+    rows.next()?.map(|row| memory(row, agent)).transpose()
+}
+
+pub(super) fn list(db: &Connection, grant: &ReadGrant, request: &ListRequest) -> Result<ListPage> {
+    let Some(view) = View::of(db, grant)? else {
+        let total = request.count.then_some(0);
+        return Ok(ListPage {
+            records: Vec::new(),
+            more: false,
+            total,
+        });
+    };
+    let mut records = match &request.tag {
+        None => list_all(db, view, grant.agent(), request)?,
+        Some(tag) => list_tag(db, view, grant.agent(), tag.folded(), request)?,
+    };
+    let more = records.len() > request.limit;
+    records.truncate(request.limit);
+    let total = match (&request.tag, request.count) {
+        (_, false) => None,
+        (None, true) => Some(search::corpus(db, view, grant.agent())?.records),
+        (Some(tag), true) => Some(count_tag(db, view, tag.folded())?),
+    };
+    Ok(ListPage {
+        records,
+        more,
+        total,
+    })
+}
+
+fn list_all(
+    db: &Connection,
+    view: View,
+    agent: &AgentId,
+    request: &ListRequest,
+) -> Result<Vec<Memory>> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM records r INDEXED BY records_live
+         WHERE {VISIBLE} AND r.key > :after ORDER BY r.key LIMIT :limit"
+    ))?;
+    let rows = select.query(named_params! {
+        ":scope": view.scope, ":level": view.level(), ":now": view.now,
+        ":after": after(request), ":limit": one_more(request.limit),
+    })?;
+    memories(rows, agent)
+}
+
+fn list_tag(
+    db: &Connection,
+    view: View,
+    agent: &AgentId,
+    tag: &str,
+    request: &ListRequest,
+) -> Result<Vec<Memory>> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM record_tags t CROSS JOIN records r ON r.id = t.record
+         WHERE t.scope = :scope AND t.tag = :tag AND t.key > :after AND {VISIBLE}
+         ORDER BY t.key LIMIT :limit"
+    ))?;
+    let rows = select.query(named_params! {
+        ":scope": view.scope, ":level": view.level(), ":now": view.now, ":tag": tag,
+        ":after": after(request), ":limit": one_more(request.limit),
+    })?;
+    memories(rows, agent)
+}
+
+fn count_tag(db: &Connection, view: View, tag: &str) -> Result<u64> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT count(*) FROM record_tags t CROSS JOIN records r ON r.id = t.record
+         WHERE t.scope = :scope AND t.tag = :tag AND {VISIBLE}"
+    ))?;
+    let parameters = named_params! {
+        ":scope": view.scope, ":level": view.level(), ":now": view.now, ":tag": tag,
+    };
+    let count: i64 = select.query_row(parameters, |row| row.get(0))?;
+    count.try_into().map_err(|_| unexpected("count"))
+}
+
+/// Every key is greater than the empty text.
+fn after(request: &ListRequest) -> &str {
+    request.after.as_ref().map_or("", MemoryKey::as_str)
+}
+
+/// One more than asked for, to know whether there is one.
+fn one_more(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1)
+}
+
+fn memories(mut rows: rusqlite::Rows<'_>, agent: &AgentId) -> Result<Vec<Memory>> {
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(memory(row, agent)?);
+    }
+    Ok(found)
+}
+
+pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+    let Some(agent) = grant.agent() else {
+        return Ok(Vec::new());
+    };
+    let Some(scope) = scope_id(db, grant.namespace(), agent)? else {
+        return Ok(Vec::new());
+    };
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {COLUMNS}, r.state, r.ended_at FROM records r
+         WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.updated_at DESC, r.id DESC"
+    ))?;
+    let mut rows = select.query(params![scope, key.as_str()])?;
+    let mut versions = Vec::new();
+    while let Some(row) = rows.next()? {
+        versions.push(Version {
+            memory: memory(row, agent)?,
+            state: state(row.get(COLUMN_COUNT)?)?,
+            ended_at: row
+                .get::<_, Option<i64>>(COLUMN_COUNT + 1)?
+                .map(time)
+                .transpose()?,
+        });
+    }
+    Ok(versions)
+}
+
+fn state(number: u8) -> Result<VersionState> {
+    match number {
+        0 => Ok(VersionState::Live),
+        1 => Ok(VersionState::Superseded),
+        2 => Ok(VersionState::Deleted),
+        _ => Err(unexpected("state")),
+    }
+}
+
+pub(super) fn audit(db: &Connection, query: &Query) -> Result<Vec<Entry>> {
+    let wanted = [
+        ("agent", query.agent.as_ref().map(AgentId::as_str)),
+        ("session", query.session.as_ref().map(SessionId::as_str)),
+        ("key", query.key.as_ref().map(MemoryKey::as_str)),
+    ];
+    let (mut filters, mut values) = (Vec::new(), Vec::new());
+    for (column, value) in wanted {
+        if let Some(value) = value {
+            values.push(value);
+            filters.push(format!("{column} = ?{}", values.len()));
+        }
+    }
+    let filters = if filters.is_empty() {
+        String::from("TRUE")
+    } else {
+        filters.join(" AND ")
+    };
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    let mut select = db.prepare_cached(&format!(
+        "SELECT seq, at, session, agent, namespace, action, decision, level, key, version, detail
+         FROM audit WHERE {filters} ORDER BY seq DESC LIMIT {limit}"
+    ))?;
+    let mut rows = select.query(rusqlite::params_from_iter(values))?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        entries.push(entry(row)?);
+    }
+    Ok(entries)
+}
+
+fn entry(row: &Row<'_>) -> Result<Entry> {
+    let text = |column: usize| row.get::<_, String>(column);
+    let key = row
+        .get::<_, Option<String>>(8)?
+        .map(|key| key.parse())
+        .transpose();
+    Ok(Entry {
+        seq: row
+            .get::<_, i64>(0)?
+            .try_into()
+            .map_err(|_| unexpected("audit number"))?,
+        facts: Facts {
+            at: time(row.get(1)?)?,
+            session: text(2)?.parse().map_err(|_| unexpected("session id"))?,
+            agent: text(3)?.parse().map_err(|_| unexpected("agent id"))?,
+            namespace: text(4)?.parse().map_err(|_| unexpected("namespace"))?,
+            action: Action::from_name(&text(5)?).ok_or_else(|| unexpected("action"))?,
+            decision: decision(row.get(6)?)?,
+            level: level(row.get(7)?)?,
+            key: key.map_err(|_| unexpected("key"))?,
+            version: version(row.get(9)?)?,
+            detail: row.get(10)?,
+        },
+    })
+}
+
+fn decision(number: u8) -> Result<Decision> {
+    [Decision::Allowed, Decision::Refused]
+        .into_iter()
+        .find(|&decision| decision as u8 == number)
+        .ok_or_else(|| unexpected("decision"))
+}
+
+fn version(number: Option<i64>) -> Result<Option<u64>> {
+    number
+        .map(|number| number.try_into().map_err(|_| unexpected("version")))
+        .transpose()
+}

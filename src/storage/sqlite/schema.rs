@@ -1,0 +1,179 @@
+//! The tables, and how a file comes to have them.
+//!
+//! `PRAGMA user_version` counts the migrations that a file has been through. Each runs in a
+//! transaction of its own together with the new number, so a file is always at a whole version, and
+//! processes that open it at once run each migration once.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::index;
+use crate::error::{Error, ErrorKind, Result};
+use crate::search::analysis;
+
+/// Marks the file as ours: `STRL`.
+pub(super) const APPLICATION_ID: u32 = 0x5354_524C;
+
+/// One script for each version, in order. Never change one that was released; add another.
+const MIGRATIONS: [&str; 1] = [V1];
+
+/// The version that this release reads and writes.
+pub(super) const VERSION: u32 = 1;
+const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
+
+/// - A *scope* is one agent's records in one namespace.
+/// - A record's `state` is 0 live, 1 superseded, 2 deleted. `shadow` is the next higher level at
+///   which its key is live, 4 if there is none. Both `shadow` and `doc` (see `layout`) are
+///   kept up for live records only.
+/// - `tags` is a JSON array; `record_tags` has the folded tags of live records.
+/// - `terms` is an inverted index of live records and nothing else: it stores no text, no positions
+///   and no sizes. Its tokenizer takes a term of the analysis as it is.
+/// - `index_stats` counts what `terms` holds, by scope and slot.
+const V1: &str = r#"
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE scopes (
+    id        INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    agent     TEXT NOT NULL,
+    next_seq  INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (namespace, agent)
+) STRICT;
+
+CREATE TABLE records (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope      INTEGER NOT NULL REFERENCES scopes (id),
+    level      INTEGER NOT NULL CHECK (level BETWEEN 0 AND 3),
+    key        TEXT    NOT NULL,
+    version    INTEGER NOT NULL CHECK (version > 0),
+    content    TEXT    NOT NULL,
+    tags       TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    session    TEXT    NOT NULL,
+    lineage    BLOB    NOT NULL,
+    state      INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2),
+    ended_at   INTEGER,
+    shadow     INTEGER NOT NULL CHECK (shadow BETWEEN 1 AND 4),
+    doc        INTEGER CHECK ((doc IS NOT NULL) = (state = 0))
+) STRICT;
+CREATE UNIQUE INDEX records_version ON records (scope, key, level, version);
+CREATE UNIQUE INDEX records_live ON records (scope, key, level) WHERE state = 0;
+CREATE UNIQUE INDEX records_doc ON records (doc, updated_at) WHERE doc IS NOT NULL;
+CREATE INDEX records_expiry ON records (scope, expires_at)
+    WHERE state = 0 AND expires_at IS NOT NULL;
+
+CREATE TABLE record_tags (
+    scope  INTEGER NOT NULL,
+    tag    TEXT    NOT NULL,
+    key    TEXT    NOT NULL,
+    level  INTEGER NOT NULL,
+    record INTEGER NOT NULL REFERENCES records (id),
+    PRIMARY KEY (scope, tag, key, level)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIRTUAL TABLE terms USING fts5 (
+    term, content = '', columnsize = 0, detail = none,
+    tokenize = "ascii tokenchars '_-.@+#/:&$%^'"
+);
+INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1);
+
+CREATE TABLE index_stats (
+    scope   INTEGER NOT NULL REFERENCES scopes (id),
+    slot    INTEGER NOT NULL,
+    records INTEGER NOT NULL,
+    length  INTEGER NOT NULL,
+    PRIMARY KEY (scope, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+    seq       INTEGER PRIMARY KEY,
+    at        INTEGER NOT NULL,
+    session   TEXT    NOT NULL,
+    agent     TEXT    NOT NULL,
+    namespace TEXT    NOT NULL,
+    action    TEXT    NOT NULL,
+    decision  INTEGER NOT NULL,
+    level     INTEGER NOT NULL,
+    key       TEXT,
+    version   INTEGER,
+    detail    TEXT
+) STRICT;
+CREATE INDEX audit_session ON audit (session);
+CREATE INDEX audit_key ON audit (agent, key) WHERE key IS NOT NULL;
+"#;
+
+/// Refuses what a newer release wrote, before anything is written.
+pub(super) fn refuse_newer(version: u32) -> Result<()> {
+    if version <= VERSION {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::NewerVersion,
+        format!("the store has format {version}; this release reads up to {VERSION}"),
+    ))
+}
+
+/// Brings the file to [`VERSION`], and its index to the analysis of this release.
+pub(super) fn migrate(db: &mut Connection) -> Result<()> {
+    while user_version(db)? < VERSION {
+        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let version = user_version(&tx)?;
+        refuse_newer(version)?;
+        if version == 0 {
+            refuse_foreign(&tx)?;
+        }
+        if let Some(script) = usize::try_from(version)
+            .ok()
+            .and_then(|at| MIGRATIONS.get(at))
+        {
+            tx.execute_batch(script)?;
+            if version == 0 {
+                tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+                set_analysis_version(&tx)?;
+            }
+            tx.pragma_update(None, "user_version", version + 1)?;
+        }
+        tx.commit()?;
+    }
+    refuse_newer(user_version(db)?)?;
+    if analysis_version(db)? != analysis::VERSION {
+        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if analysis_version(&tx)? != analysis::VERSION {
+            index::rebuild(&tx)?;
+            set_analysis_version(&tx)?;
+        }
+        tx.commit()?;
+    }
+    Ok(())
+}
+
+fn user_version(db: &Connection) -> Result<u32> {
+    Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+fn analysis_version(db: &Connection) -> Result<u32> {
+    let sql = "SELECT value FROM meta WHERE name = 'analysis'";
+    Ok(db.query_row(sql, [], |row| row.get(0))?)
+}
+
+fn set_analysis_version(db: &Connection) -> Result<()> {
+    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES ('analysis', ?1)";
+    db.execute(sql, [analysis::VERSION])?;
+    Ok(())
+}
+
+/// Only an empty database may become a store.
+fn refuse_foreign(db: &Connection) -> Result<()> {
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::NotAStore,
+        "the file is another program's SQLite database",
+    ))
+}

@@ -1,0 +1,254 @@
+//! Tests that look into the file: what the index holds after every order of operations.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use chrono::{DateTime, Utc};
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+use super::index::{self, IndexText};
+use super::layout::{Doc, slot};
+use super::rows::tags_from_json;
+use super::{Sqlite, SqliteOptions};
+use crate::{Classification, Clock, Draft, ErrorKind, MemoryStore, Search, Session};
+
+#[derive(Debug, Default)]
+struct TestClock(AtomicI64);
+
+impl Clock for TestClock {
+    fn now(&self) -> DateTime<Utc> {
+        DateTime::from_timestamp(self.0.load(Ordering::Relaxed), 0).unwrap()
+    }
+}
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    clock: Arc<TestClock>,
+    store: MemoryStore,
+    sessions: Vec<Session>,
+    db: Connection,
+}
+
+fn bench() -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let clock = Arc::new(TestClock::default());
+    let options = SqliteOptions {
+        durability: super::Durability::Normal,
+        ..Default::default()
+    };
+    let provider = Arc::new(Sqlite::open(&path, &options).unwrap());
+    let store = MemoryStore::builder()
+        .clock(clock.clone())
+        .with_provider(provider);
+    let sessions = Classification::ALL
+        .map(|taint| {
+            store
+                .session(taint.as_str(), "agent")
+                .taint(taint)
+                .open()
+                .unwrap()
+        })
+        .into();
+    Bench {
+        _folder: folder,
+        clock,
+        store,
+        sessions,
+        db: Connection::open(path).unwrap(),
+    }
+}
+
+/// The index as it should be, from the records alone, against what it is.
+fn check(db: &Connection) {
+    db.execute(
+        "INSERT INTO terms (terms, rank) VALUES ('integrity-check', 1)",
+        [],
+    )
+    .unwrap();
+    let sound: String = db
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(sound, "ok");
+    let (mut terms, mut stats) = (BTreeMap::new(), BTreeMap::new());
+    let sql = "SELECT scope, level, key, tags, content, doc, shadow, (
+                   SELECT min(h.level) FROM records h WHERE h.scope = r.scope AND h.key = r.key
+                   AND h.state = 0 AND h.level > r.level) FROM records r WHERE state = 0";
+    let mut live = db.prepare(sql).unwrap();
+    let mut rows = live.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let tags = tags_from_json(&row.get::<_, String>(3).unwrap()).unwrap();
+        let (key, content): (String, String) = (row.get(2).unwrap(), row.get(4).unwrap());
+        let text = IndexText::of(&key, &tags, &content);
+        let doc = Doc::from_rowid(row.get(5).unwrap());
+        let shadow = row.get::<_, Option<u8>>(7).unwrap().unwrap_or(4);
+        assert_eq!(row.get::<_, u8>(6).unwrap(), shadow);
+        assert_eq!(Some(doc.slot), slot(row.get(1).unwrap(), shadow));
+        assert_eq!(doc.scope, row.get::<_, i64>(0).unwrap());
+        assert_eq!(doc.length, text.length);
+        for term in text.terms().split(' ').filter(|term| !term.is_empty()) {
+            terms
+                .entry(term.to_owned())
+                .or_insert_with(Vec::new)
+                .push(doc.to_rowid());
+        }
+        let entry: &mut (i64, i64) = stats.entry((doc.scope, doc.slot)).or_default();
+        entry.0 += 1;
+        entry.1 += i64::from(crate::search::length_of(doc.length));
+    }
+    terms.values_mut().for_each(|docs| docs.sort_unstable());
+    assert_eq!(index_terms(db), terms);
+    assert_eq!(index_stats(db), stats);
+}
+
+fn index_terms(db: &Connection) -> BTreeMap<String, Vec<i64>> {
+    db.execute_batch(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary
+         USING fts5vocab('main', 'terms', 'instance')",
+    )
+    .unwrap();
+    let mut found: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    let mut select = db.prepare("SELECT term, doc FROM temp.vocabulary").unwrap();
+    let mut rows = select.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        found
+            .entry(row.get(0).unwrap())
+            .or_default()
+            .push(row.get(1).unwrap());
+    }
+    found.values_mut().for_each(|docs| docs.sort_unstable());
+    found
+}
+
+fn index_stats(db: &Connection) -> BTreeMap<(i64, u8), (i64, i64)> {
+    let sql = "SELECT scope, slot, records, length FROM index_stats WHERE records <> 0";
+    let mut select = db.prepare(sql).unwrap();
+    let rows = select.query_map([], |row| {
+        Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?)))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Save {
+        session: usize,
+        key: u8,
+        words: Vec<u8>,
+        expires_in: Option<i64>,
+    },
+    Delete {
+        session: usize,
+        key: u8,
+    },
+    Tick(i64),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let words = prop::collection::vec(0..12_u8, 1..40);
+    let expires = prop::option::weighted(0.2, 0..20_i64);
+    prop_oneof![
+        6 => (0..4_usize, 0..4_u8, words, expires)
+            .prop_map(|(session, key, words, expires_in)| Op::Save { session, key, words, expires_in }),
+        3 => (0..4_usize, 0..4_u8).prop_map(|(session, key)| Op::Delete { session, key }),
+        1 => (-5..15_i64).prop_map(Op::Tick),
+    ]
+}
+
+fn apply(bench: &Bench, op: &Op) {
+    match op {
+        Op::Save {
+            session,
+            key,
+            words,
+            expires_in,
+        } => {
+            let text: Vec<String> = words
+                .iter()
+                .map(|word| format!("wörd{word} 部署"))
+                .collect();
+            let mut draft = Draft::new(format!("key {key}"), text.join(" "))
+                .tags(words.iter().take(3).map(|word| format!("Tag {word}")));
+            if let Some(seconds) = expires_in {
+                draft = draft.expires_at(bench.clock.now() + chrono::Duration::seconds(*seconds));
+            }
+            bench.store.save(&bench.sessions[*session], draft).unwrap();
+        }
+        Op::Delete { session, key } => {
+            let deleted = bench
+                .store
+                .delete(&bench.sessions[*session], &format!("key {key}"));
+            if let Err(error) = deleted {
+                assert!(matches!(
+                    error.kind(),
+                    ErrorKind::NotFound | ErrorKind::WrongLevel
+                ));
+            }
+        }
+        Op::Tick(seconds) => {
+            bench.clock.0.fetch_add(*seconds, Ordering::Relaxed);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_index_agrees_with_the_records_after_each_step(ops in prop::collection::vec(op(), 1..30)) {
+        let bench = bench();
+        for op in &ops {
+            apply(&bench, op);
+            check(&bench.db);
+        }
+        index::rebuild(&bench.db).unwrap();
+        check(&bench.db);
+    }
+}
+
+#[test]
+fn sequence_numbers_that_run_out_are_given_anew() {
+    let bench = bench();
+    let session = &bench.sessions[0];
+    for key in ["a", "b", "c"] {
+        bench
+            .store
+            .save(session, Draft::new(key, "same words"))
+            .unwrap();
+    }
+    bench
+        .db
+        .execute("UPDATE scopes SET next_seq = ?1", [Doc::MAX_SEQ + 1])
+        .unwrap();
+    bench
+        .store
+        .save(session, Draft::new("d", "same words"))
+        .unwrap();
+    bench
+        .store
+        .save(session, Draft::new("b", "same words"))
+        .unwrap();
+    check(&bench.db);
+    let hits = bench.store.search(session, Search::new("same")).unwrap();
+    let keys: Vec<_> = hits.iter().map(|hit| hit.memory.key.as_str()).collect();
+    assert_eq!(keys, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn ties_beyond_the_results_go_by_time_then_key() {
+    let bench = bench();
+    let session = &bench.sessions[0];
+    for batch in 0..3 {
+        bench.clock.0.fetch_add(1, Ordering::Relaxed);
+        let drafts = (0..600).map(|i| Draft::new(format!("k{batch}-{i:03}"), "deploy now"));
+        bench.store.save_all(session, drafts).unwrap();
+    }
+    let hits = bench
+        .store
+        .search(session, Search::new("deploy").max_results(3))
+        .unwrap();
+    let keys: Vec<_> = hits.iter().map(|hit| hit.memory.key.as_str()).collect();
+    assert_eq!(keys, ["k2-000", "k2-001", "k2-002"]);
+}

@@ -1,0 +1,311 @@
+//! Saves and deletions. Each runs in the transaction that the pool opened.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::index::{self, IndexText};
+use super::layout::{Doc, UNSHADOWED, slot};
+use super::read;
+use super::rows::{
+    View, level, micros, number, scope_id, tags_from_json, tags_to_json, time, unexpected,
+};
+use crate::audit::Facts;
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::WriteGrant;
+use crate::record::{Memory, MemoryKey, Tag};
+use crate::storage::{Deletion, Namespace, NewRecord};
+
+/// What a live record becomes when it ends.
+#[derive(Clone, Copy)]
+enum End {
+    Superseded = 1,
+    Deleted = 2,
+}
+
+/// A live record under the key that is written, as far as the index needs it.
+struct Live {
+    id: i64,
+    level: u8,
+    shadow: u8,
+    doc: Doc,
+    version: u64,
+    created_at: i64,
+    expires_at: Option<i64>,
+    tags: Vec<Tag>,
+    text: IndexText,
+}
+
+pub(super) fn save(
+    db: &Connection,
+    grant: &WriteGrant<'_>,
+    records: &[NewRecord],
+) -> Result<Vec<Memory>> {
+    refuse_stale_taint(db, grant)?;
+    let scope = make_scope(db, grant)?;
+    records
+        .iter()
+        .map(|record| save_one(db, grant, scope, record))
+        .collect()
+}
+
+fn save_one(
+    db: &Connection,
+    grant: &WriteGrant<'_>,
+    scope: i64,
+    record: &NewRecord,
+) -> Result<Memory> {
+    let rank = grant.level().rank();
+    let now = micros(grant.now());
+    // Taken first: renumbering the scope changes the rows that are read next.
+    let seq = index::next_seq(db, scope)?;
+    let live = live_versions(db, scope, &record.key)?;
+    let old = live.iter().find(|old| old.level == rank);
+    let version = match old {
+        Some(old) => old.version + 1,
+        None => last_version(db, scope, &record.key, rank)? + 1,
+    };
+    let unexpired = old.filter(|old| old.expires_at.is_none_or(|at| at > now));
+    let created_at = unexpired.map_or(now, |old| old.created_at);
+    if let Some(old) = old {
+        end(db, scope, &record.key, old, End::Superseded, now)?;
+    }
+    let above = live
+        .iter()
+        .map(|other| other.level)
+        .filter(|&other| other > rank);
+    let shadow = above.min().unwrap_or(UNSHADOWED);
+    for lower in live
+        .iter()
+        .filter(|lower| lower.level < rank && lower.shadow > rank)
+    {
+        shade(db, lower, rank)?;
+    }
+    let memory = Memory {
+        key: record.key.clone(),
+        content: record.content.clone(),
+        classification: grant.level(),
+        tags: record.tags.clone(),
+        agent: grant.agent().clone(),
+        version,
+        created_at: time(created_at)?,
+        updated_at: time(now.max(created_at))?,
+        expires_at: record.expires_at,
+        session: grant.session().clone(),
+        lineage_id: record.lineage_id,
+    };
+    insert(db, scope, seq, shadow, &memory)?;
+    append(db, &grant.facts(&memory.key, version))?;
+    Ok(memory)
+}
+
+pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+    refuse_stale_taint(db, grant)?;
+    let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? else {
+        return Ok(Deletion::NotFound);
+    };
+    let (rank, now) = (grant.level().rank(), micros(grant.now()));
+    let live = live_versions(db, scope, key)?;
+    let unexpired = |old: &&Live| old.expires_at.is_none_or(|at| at > now);
+    let Some(old) = live.iter().filter(unexpired).find(|old| old.level == rank) else {
+        let view = View {
+            scope,
+            session: grant.level(),
+            now,
+        };
+        let seen = read::get_in(db, view, grant.agent(), key)?;
+        return Ok(seen.map_or(Deletion::NotFound, |m| {
+            Deletion::WrongLevel(m.classification)
+        }));
+    };
+    end(db, scope, key, old, End::Deleted, now)?;
+    for lower in live.iter().filter(|lower| lower.shadow == rank) {
+        shade(db, lower, old.shadow)?;
+    }
+    append(db, &grant.facts(key, old.version))?;
+    Ok(Deletion::Done {
+        version: old.version,
+    })
+}
+
+/// Adds an entry to the audit.
+pub(super) fn append(db: &Connection, facts: &Facts) -> Result<()> {
+    let sql = "INSERT INTO audit
+               (at, session, agent, namespace, action, decision, level, key, version, detail)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    db.prepare_cached(sql)?.execute(params![
+        micros(facts.at),
+        facts.session.as_str(),
+        facts.agent.as_str(),
+        facts.namespace.as_str(),
+        facts.action.as_str(),
+        facts.decision as u8,
+        facts.level.rank(),
+        facts.key.as_ref().map(MemoryKey::as_str),
+        number(facts.version.map(to_i64).transpose()?),
+        facts.detail,
+    ])?;
+    Ok(())
+}
+
+/// Clause 7: a session whose recorded taint is higher writes no more at this level.
+fn refuse_stale_taint(db: &Connection, grant: &WriteGrant<'_>) -> Result<()> {
+    let sql = "SELECT level FROM records
+               WHERE scope = (SELECT id FROM scopes WHERE namespace = ?1 AND agent = ?2)
+                 AND key = ?3 AND state = 0
+               ORDER BY level DESC LIMIT 1";
+    let names = [
+        Namespace::SESSION.as_str(),
+        Namespace::SESSION_OWNER,
+        grant.session().as_str(),
+    ];
+    let mut select = db.prepare_cached(sql)?;
+    let recorded: Option<u8> = select.query_row(names, |row| row.get(0)).optional()?;
+    match recorded.map(level).transpose()? {
+        Some(taint) if taint > grant.level() => Err(Error::new(
+            ErrorKind::TaintRaised,
+            format!("the session's taint is {taint}, above {}", grant.level()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn make_scope(db: &Connection, grant: &WriteGrant<'_>) -> Result<i64> {
+    if let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? {
+        return Ok(scope);
+    }
+    let sql = "INSERT INTO scopes (namespace, agent) VALUES (?1, ?2) RETURNING id";
+    let names = [grant.namespace().as_str(), grant.agent().as_str()];
+    let scope = db.prepare_cached(sql)?.query_row(names, |row| row.get(0))?;
+    if scope > Doc::MAX_SCOPE {
+        let text = "the store has as many agents and namespaces as its index holds: 4,194,303";
+        return Err(Error::new(ErrorKind::Full, text));
+    }
+    Ok(scope)
+}
+
+/// The live records under a key, at most one a level.
+fn live_versions(db: &Connection, scope: i64, key: &MemoryKey) -> Result<Vec<Live>> {
+    let sql = "SELECT id, level, shadow, doc, version, created_at, expires_at, tags, content
+               FROM records WHERE scope = ?1 AND key = ?2 AND state = 0 ORDER BY level";
+    let mut select = db.prepare_cached(sql)?;
+    let mut rows = select.query(params![scope, key.as_str()])?;
+    let mut live = Vec::new();
+    while let Some(row) = rows.next()? {
+        live.push(live_version(row, key)?);
+    }
+    Ok(live)
+}
+
+fn live_version(row: &Row<'_>, key: &MemoryKey) -> Result<Live> {
+    let tags = tags_from_json(
+        row.get_ref(7)?
+            .as_str()
+            .map_err(|_| unexpected("tag list"))?,
+    )?;
+    let content = row
+        .get_ref(8)?
+        .as_str()
+        .map_err(|_| unexpected("content"))?;
+    let text = IndexText::of(key.as_str(), &tags, content);
+    Ok(Live {
+        id: row.get(0)?,
+        level: row.get(1)?,
+        shadow: row.get(2)?,
+        doc: Doc::from_rowid(row.get(3)?),
+        version: row
+            .get::<_, i64>(4)?
+            .try_into()
+            .map_err(|_| unexpected("version"))?,
+        created_at: row.get(5)?,
+        expires_at: row.get(6)?,
+        tags,
+        text,
+    })
+}
+
+/// The highest version that a key ever had at a level; 0 if none.
+fn last_version(db: &Connection, scope: i64, key: &MemoryKey, rank: u8) -> Result<u64> {
+    let sql = "SELECT max(version) FROM records WHERE scope = ?1 AND key = ?2 AND level = ?3";
+    let mut select = db.prepare_cached(sql)?;
+    let last: Option<i64> =
+        select.query_row(params![scope, key.as_str(), rank], |row| row.get(0))?;
+    last.unwrap_or(0)
+        .try_into()
+        .map_err(|_| unexpected("version"))
+}
+
+/// Ends a live record; its row stays.
+fn end(db: &Connection, scope: i64, key: &MemoryKey, old: &Live, end: End, now: i64) -> Result<()> {
+    index::remove(db, old.doc, &old.text)?;
+    let sql = "UPDATE records SET state = ?2, ended_at = ?3, doc = NULL WHERE id = ?1";
+    db.prepare_cached(sql)?
+        .execute(params![old.id, end as u8, now])?;
+    let sql = "DELETE FROM record_tags WHERE scope = ?1 AND tag = ?2 AND key = ?3 AND level = ?4";
+    let mut delete = db.prepare_cached(sql)?;
+    for tag in &old.tags {
+        delete.execute(params![scope, tag.folded(), key.as_str(), old.level])?;
+    }
+    Ok(())
+}
+
+/// Notes which level next shadows a live record, and moves its index row accordingly.
+fn shade(db: &Connection, live: &Live, shadow: u8) -> Result<()> {
+    let slot = slot(live.level, shadow).ok_or_else(|| unexpected("shadow"))?;
+    let doc = Doc { slot, ..live.doc };
+    index::remove(db, live.doc, &live.text)?;
+    index::add(db, doc, &live.text)?;
+    let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";
+    db.prepare_cached(sql)?
+        .execute(params![live.id, shadow, doc.to_rowid()])?;
+    Ok(())
+}
+
+/// Stores a new live record with its tags and its index row.
+fn insert(db: &Connection, scope: i64, seq: i64, shadow: u8, memory: &Memory) -> Result<()> {
+    let rank = memory.classification.rank();
+    let text = IndexText::of(memory.key.as_str(), &memory.tags, &memory.content);
+    let slot = slot(rank, shadow).ok_or_else(|| unexpected("shadow"))?;
+    let doc = Doc {
+        scope,
+        slot,
+        seq,
+        length: text.length,
+    };
+    let sql = "INSERT INTO records (scope, level, key, version, content, tags, created_at,
+               updated_at, expires_at, session, lineage, state, shadow, doc)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13)";
+    db.prepare_cached(sql)?.execute(params![
+        scope,
+        rank,
+        memory.key.as_str(),
+        to_i64(memory.version)?,
+        memory.content,
+        tags_to_json(&memory.tags)?,
+        micros(memory.created_at),
+        micros(memory.updated_at),
+        number(memory.expires_at.map(micros)),
+        memory.session.as_str(),
+        memory.lineage_id.as_bytes(),
+        shadow,
+        doc.to_rowid(),
+    ])?;
+    let record = db.last_insert_rowid();
+    let sql = "INSERT INTO record_tags (scope, tag, key, level, record)
+               VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut insert = db.prepare_cached(sql)?;
+    for tag in &memory.tags {
+        insert.execute(params![
+            scope,
+            tag.folded(),
+            memory.key.as_str(),
+            rank,
+            record
+        ])?;
+    }
+    index::add(db, doc, &text)
+}
+
+fn to_i64(number: u64) -> Result<i64> {
+    number
+        .try_into()
+        .map_err(|_| Error::internal("a version number is too large"))
+}
