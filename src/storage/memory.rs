@@ -1,54 +1,407 @@
-//! The provider in memory (being written).
+//! The provider that keeps everything in the memory of the process.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard};
+
+use chrono::{DateTime, Utc};
 
 use super::{
-    Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider, Version,
+    Deletion, Hit, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, StorageProvider,
+    Version, VersionState,
 };
-use crate::audit;
-use crate::error::{Error, Result};
+use crate::audit::{self, Facts};
+use crate::classification::Classification;
+use crate::clock::to_micros;
+use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
-use crate::record::{Memory, MemoryKey};
+use crate::record::{Memory, MemoryKey, Tag};
+use crate::search::analysis::{self, DocumentTerms, QueryTerm};
+use crate::search::{Corpus, MAX_FREQUENCY, Posting, PostingList, best, length_of, round_length};
+use crate::session::AgentId;
+use crate::sync::unpoisoned;
 
-/// Records in memory.
-#[derive(Debug, Default)]
-pub struct InMemory {}
+/// Records that are gone when the provider is dropped.
+///
+/// It is for tests, and for agents that shall remember nothing after their process ends: nothing
+/// survives, neither memories nor history, audit or the sessions' taint. Everything else of the
+/// [contract](StorageProvider#contract) holds as it does for [`Sqlite`](super::Sqlite), and searches
+/// score alike. One lock guards the whole, and a search or list looks at every record of its agent,
+/// so it suits thousands of memories rather than millions.
+///
+/// [`MemoryStore::open_in_memory`](crate::MemoryStore::open_in_memory) makes a store over one. To
+/// open several stores over the same records, share it:
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::storage::InMemory;
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let records = Arc::new(InMemory::new());
+/// let one = MemoryStore::builder().with_provider(records.clone());
+/// let other = MemoryStore::builder().with_provider(records);
+///
+/// let high = one.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// one.save(&high, Draft::new("user-name", "Ada"))?;
+/// let low = other.session("s-2", "agent").open()?;
+/// assert!(other.get(&low, "user-name")?.is_none()); // above its taint
+/// low.raise(Classification::Internal, "opened the wiki")?;
+/// assert!(other.get(&low, "user-name")?.is_some());
+/// # Ok::<(), strandline::Error>(())
+/// ```
+#[derive(Default)]
+pub struct InMemory {
+    state: Mutex<State>,
+}
 
 impl InMemory {
     /// An empty provider.
+    ///
+    /// ```
+    /// use strandline::storage::{InMemory, StorageProvider};
+    ///
+    /// assert!(!InMemory::new().is_durable());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// The state, also after a panic elsewhere: no change of it can stop half-way, since whatever
+    /// may fail is done before the lock is taken.
+    fn state(&self) -> MutexGuard<'_, State> {
+        unpoisoned(self.state.lock())
+    }
 }
 
-fn unwritten() -> Error {
-    Error::internal("being written")
+impl fmt::Debug for InMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InMemory").finish_non_exhaustive()
+    }
 }
 
 impl StorageProvider for InMemory {
     fn is_durable(&self) -> bool {
         false
     }
-    fn get(&self, _: &ReadGrant, _: &MemoryKey) -> Result<Option<Memory>> {
-        Err(unwritten())
+
+    fn get(&self, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
+        let state = self.state();
+        let slot = state.scope(grant.namespace(), grant.agent()).get(key);
+        let row = slot.and_then(|slot| slot.visible(grant));
+        Ok(row.map(|row| row.version.memory.clone()))
     }
-    fn list(&self, _: &ReadGrant, _: &ListRequest) -> Result<ListPage> {
-        Err(unwritten())
+
+    fn list(&self, grant: &ReadGrant, request: &ListRequest) -> Result<ListPage> {
+        let state = self.state();
+        let slots = state.scope(grant.namespace(), grant.agent());
+        let tagged = |row: &&Row| request.tag.as_ref().is_none_or(|tag| row.has(tag));
+        let start = request
+            .after
+            .as_ref()
+            .map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = slots
+            .range((start, Bound::Unbounded))
+            .filter_map(|(_, slot)| slot.visible(grant))
+            .filter(tagged);
+        let records = rest.by_ref().take(request.limit);
+        let records = records.map(|row| row.version.memory.clone()).collect();
+        let total = request
+            .count
+            .then(|| visible(slots, grant).filter(tagged).count())
+            .map(to_u64);
+        Ok(ListPage {
+            records,
+            more: rest.next().is_some(),
+            total,
+        })
     }
-    fn search(&self, _: &ReadGrant, _: &SearchRequest) -> Result<Vec<Hit>> {
-        Err(unwritten())
+
+    fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
+        let terms = analysis::query(&request.query);
+        let state = self.state();
+        let slots = state.scope(grant.namespace(), grant.agent());
+        let rows: Vec<&Row> = visible(slots, grant).collect();
+        let corpus = Corpus {
+            records: to_u64(rows.len()),
+            length: rows.iter().map(|row| u64::from(row.length())).sum(),
+        };
+        let lists = terms.iter().map(|term| postings(term, &rows)).collect();
+        let mut hits: Vec<Hit> = best(lists, corpus, request.limit)
+            .into_iter()
+            .filter_map(|found| {
+                let row = rows.get(usize::try_from(found.doc).ok()?)?;
+                Some(Hit {
+                    memory: row.version.memory.clone(),
+                    score: found.score,
+                })
+            })
+            .collect();
+        hits.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| b.memory.updated_at.cmp(&a.memory.updated_at))
+                .then_with(|| a.memory.key.cmp(&b.memory.key))
+        });
+        hits.truncate(request.limit);
+        Ok(hits)
     }
-    fn save(&self, _: &WriteGrant<'_>, _: &[NewRecord]) -> Result<Vec<Memory>> {
-        Err(unwritten())
+
+    fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
+        let analysed: Vec<_> = records
+            .iter()
+            .map(|record| (record, terms(record)))
+            .collect();
+        let mut state = self.state();
+        state.check_taint(grant)?;
+        let store = |(record, terms)| state.store(grant, record, terms);
+        Ok(analysed.into_iter().map(store).collect())
     }
-    fn delete(&self, _: &WriteGrant<'_>, _: &MemoryKey) -> Result<Deletion> {
-        Err(unwritten())
+
+    fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+        let mut state = self.state();
+        state.check_taint(grant)?;
+        Ok(state.delete(grant, key))
     }
-    fn append(&self, _: &audit::Event) -> Result<()> {
-        Err(unwritten())
+
+    fn append(&self, event: &audit::Event) -> Result<()> {
+        self.state().audit.push(event.facts().clone());
+        Ok(())
     }
-    fn history(&self, _: &HostGrant, _: &MemoryKey) -> Result<Vec<Version>> {
-        Err(unwritten())
+
+    fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+        let Some(agent) = grant.agent() else {
+            return Ok(Vec::new());
+        };
+        let state = self.state();
+        let slot = state.scope(grant.namespace(), agent).get(key);
+        let mut rows: Vec<&Row> = slot
+            .into_iter()
+            .flat_map(|slot| slot.levels.values().flatten())
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse((row.version.memory.updated_at, row.order)));
+        Ok(rows.into_iter().map(|row| row.version.clone()).collect())
     }
-    fn audit(&self, _: &HostGrant, _: &audit::Query) -> Result<Vec<audit::Entry>> {
-        Err(unwritten())
+
+    fn audit(&self, _: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
+        let state = self.state();
+        let entries = state.audit.iter().enumerate().rev();
+        Ok(entries
+            .filter(|(_, facts)| matches(facts, query))
+            .map(|(index, facts)| audit::Entry {
+                seq: to_u64(index).saturating_add(1),
+                facts: facts.clone(),
+            })
+            .take(query.limit)
+            .collect())
     }
+}
+
+/// All that the provider keeps.
+#[derive(Default)]
+struct State {
+    scopes: BTreeMap<Namespace, BTreeMap<AgentId, Slots>>,
+    /// The facts of each entry; the first entry's number is 1.
+    audit: Vec<Facts>,
+    /// How many records were ever stored.
+    stored: u64,
+}
+
+/// The keys of one agent in one namespace.
+type Slots = BTreeMap<MemoryKey, Slot>;
+
+/// What is under one key: for each level its versions, oldest first. Only the last may be live.
+#[derive(Default)]
+struct Slot {
+    levels: BTreeMap<Classification, Vec<Row>>,
+}
+
+/// One version.
+struct Row {
+    version: Version,
+    /// How many records were stored before it.
+    order: u64,
+    /// What a search finds it by; empty once it isn't live.
+    terms: DocumentTerms,
+}
+
+impl State {
+    fn scope(&self, namespace: &Namespace, agent: &AgentId) -> &Slots {
+        static EMPTY: Slots = Slots::new();
+        let agents = self.scopes.get(namespace);
+        agents
+            .and_then(|agents| agents.get(agent))
+            .unwrap_or(&EMPTY)
+    }
+
+    /// Refuses a write below the session's recorded taint (clause 7).
+    fn check_taint(&self, grant: &WriteGrant<'_>) -> Result<()> {
+        let owner: AgentId = Namespace::SESSION_OWNER.parse()?;
+        let session: MemoryKey = grant.session().as_str().parse()?;
+        let recorded = self.scope(&Namespace::SESSION, &owner).get(&session);
+        let above = |level: Classification| !level.can_flow_to(grant.level());
+        if recorded.is_some_and(|slot| slot.live().any(|(level, _)| above(level))) {
+            return Err(Error::new(
+                ErrorKind::TaintRaised,
+                "the session's recorded taint is above the write's level",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Stores one record (clauses 3, 4 and 12).
+    fn store(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
+        let now = grant.now();
+        let order = self.stored;
+        let agents = self.scopes.entry(grant.namespace().clone()).or_default();
+        let slots = agents.entry(grant.agent().clone()).or_default();
+        let slot = slots.entry(new.key.clone()).or_default();
+        let rows = slot.levels.entry(grant.level()).or_default();
+        let mut memory = Memory {
+            key: new.key.clone(),
+            content: new.content.clone(),
+            classification: grant.level(),
+            tags: new.tags.clone(),
+            agent: grant.agent().clone(),
+            version: 1,
+            created_at: now,
+            updated_at: now,
+            expires_at: new.expires_at.map(to_micros),
+            session: grant.session().clone(),
+            lineage_id: new.lineage_id,
+        };
+        if let Some(last) = rows.last_mut() {
+            memory.version = last.version.memory.version.saturating_add(1);
+            if last.is_live() {
+                if last.is_unexpired(now) {
+                    memory.created_at = last.version.memory.created_at;
+                    memory.updated_at = now.max(memory.created_at);
+                }
+                last.end(VersionState::Superseded, now);
+            }
+        }
+        rows.push(Row {
+            version: Version {
+                memory: memory.clone(),
+                state: VersionState::Live,
+                ended_at: None,
+            },
+            order,
+            terms,
+        });
+        self.stored = order.saturating_add(1);
+        self.audit.push(grant.facts(&memory.key, memory.version));
+        memory
+    }
+
+    /// Deletes the record under the key at the grant's level (clauses 8 and 12).
+    fn delete(&mut self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Deletion {
+        let agents = self.scopes.get_mut(grant.namespace());
+        let slots = agents.and_then(|agents| agents.get_mut(grant.agent()));
+        let Some(slot) = slots.and_then(|slots| slots.get_mut(key)) else {
+            return Deletion::NotFound;
+        };
+        let Some(visible) = slot.visible(grant.as_read()) else {
+            return Deletion::NotFound;
+        };
+        let Memory {
+            classification,
+            version,
+            ..
+        } = visible.version.memory;
+        if classification != grant.level() {
+            return Deletion::WrongLevel(classification);
+        }
+        let rows = slot.levels.get_mut(&classification);
+        if let Some(row) = rows.and_then(|rows| rows.last_mut()) {
+            row.end(VersionState::Deleted, grant.now());
+        }
+        self.audit.push(grant.facts(key, version));
+        Deletion::Done { version }
+    }
+}
+
+impl Slot {
+    /// The live record of each level that has one, lowest first, expired or not.
+    fn live(&self) -> impl DoubleEndedIterator<Item = (Classification, &Row)> {
+        self.levels.iter().filter_map(|(&level, rows)| {
+            let row = rows.last().filter(|row| row.is_live())?;
+            Some((level, row))
+        })
+    }
+
+    /// What the grant sees under the key: the one place that says what is visible (clause 2).
+    fn visible(&self, grant: &ReadGrant) -> Option<&Row> {
+        self.live()
+            .rev()
+            .filter(|(level, _)| level.can_flow_to(grant.level()))
+            .map(|(_, row)| row)
+            .find(|row| row.is_unexpired(grant.now()))
+    }
+}
+
+impl Row {
+    fn is_live(&self) -> bool {
+        self.version.state == VersionState::Live
+    }
+
+    fn is_unexpired(&self, now: DateTime<Utc>) -> bool {
+        let expires_at = self.version.memory.expires_at;
+        expires_at.is_none_or(|expires_at| expires_at > now)
+    }
+
+    fn has(&self, tag: &Tag) -> bool {
+        self.version.memory.tags.contains(tag)
+    }
+
+    /// The rounded length that ranking counts with.
+    fn length(&self) -> u32 {
+        length_of(round_length(self.terms.length))
+    }
+
+    fn end(&mut self, state: VersionState, now: DateTime<Utc>) {
+        self.version.state = state;
+        self.version.ended_at = Some(now);
+        self.terms.counts = Vec::new();
+    }
+}
+
+/// What the grant sees of a scope, by key.
+fn visible<'a>(slots: &'a Slots, grant: &ReadGrant) -> impl Iterator<Item = &'a Row> {
+    slots.values().filter_map(|slot| slot.visible(grant))
+}
+
+fn terms(record: &NewRecord) -> DocumentTerms {
+    let tags = record.tags.iter().map(Tag::as_str);
+    analysis::document(record.key.as_str(), tags, &record.content)
+}
+
+/// Which of the rows have a term; a row's place is its number.
+fn postings(term: &QueryTerm, rows: &[&Row]) -> PostingList {
+    let posting = |(doc, row): (i64, &&Row)| {
+        let counts = &row.terms.counts;
+        let place = counts.binary_search_by(|(other, _)| other.as_str().cmp(&term.term));
+        let &(_, count) = counts.get(place.ok()?)?;
+        Some(Posting {
+            doc,
+            frequency: count.min(MAX_FREQUENCY),
+            length: row.length(),
+        })
+    };
+    PostingList {
+        weight: term.weight,
+        postings: (0..).zip(rows).filter_map(posting).collect(),
+    }
+}
+
+fn matches(facts: &Facts, query: &audit::Query) -> bool {
+    let agent = query.agent.as_ref();
+    let session = query.session.as_ref();
+    agent.is_none_or(|agent| *agent == facts.agent)
+        && session.is_none_or(|session| *session == facts.session)
+        && (query.key.is_none() || query.key == facts.key)
+}
+
+fn to_u64(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
