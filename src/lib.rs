@@ -9,6 +9,8 @@ mod store;
 mod sync;
 
 pub mod audit;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod policy;
 pub mod search;
 pub mod storage;

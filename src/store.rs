@@ -325,7 +325,7 @@ impl MemoryStore {
         let grant = self
             .gate
             .read(session, Act::new(Action::Search, &self.namespace))?;
-        let limit = max_results.min(self.limits.max_results);
+        let limit = max_results.min(self.limits.max_results).max(1);
         self.gate
             .provider()
             .search(&grant, &SearchRequest { query, limit })

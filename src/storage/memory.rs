@@ -249,36 +249,15 @@ impl State {
         Ok(())
     }
 
-    /// Stores one record (clauses 3, 4 and 12).
+    /// Stores one record (clause 12).
     fn store(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
-        let now = grant.now();
-        let order = self.stored;
         let agents = self.scopes.entry(grant.namespace().clone()).or_default();
         let slots = agents.entry(grant.agent().clone()).or_default();
         let slot = slots.entry(new.key.clone()).or_default();
         let rows = slot.levels.entry(grant.level()).or_default();
-        let mut memory = Memory {
-            key: new.key.clone(),
-            content: new.content.clone(),
-            classification: grant.level(),
-            tags: new.tags.clone(),
-            agent: grant.agent().clone(),
-            version: 1,
-            created_at: now,
-            updated_at: now,
-            expires_at: new.expires_at.map(to_micros),
-            session: grant.session().clone(),
-            lineage_id: new.lineage_id,
-        };
-        if let Some(last) = rows.last_mut() {
-            memory.version = last.version.memory.version.saturating_add(1);
-            if last.is_live() {
-                if last.is_unexpired(now) {
-                    memory.created_at = last.version.memory.created_at;
-                    memory.updated_at = now.max(memory.created_at);
-                }
-                last.end(VersionState::Superseded, now);
-            }
+        let memory = successor(rows.last(), grant, new);
+        if let Some(last) = rows.last_mut().filter(|last| last.is_live()) {
+            last.end(VersionState::Superseded, grant.now());
         }
         rows.push(Row {
             version: Version {
@@ -286,10 +265,10 @@ impl State {
                 state: VersionState::Live,
                 ended_at: None,
             },
-            order,
+            order: self.stored,
             terms,
         });
-        self.stored = order.saturating_add(1);
+        self.stored = self.stored.saturating_add(1);
         self.audit.push(grant.facts(&memory.key, memory.version));
         memory
     }
@@ -363,6 +342,27 @@ impl Row {
         self.version.state = state;
         self.version.ended_at = Some(now);
         self.terms.counts = Vec::new();
+    }
+}
+
+/// The version that follows `last`, the newest of its key and level (clauses 3 and 4).
+fn successor(last: Option<&Row>, grant: &WriteGrant<'_>, new: &NewRecord) -> Memory {
+    let now = grant.now();
+    let version = last.map_or(0, |last| last.version.memory.version);
+    let replaced = last.filter(|last| last.is_live() && last.is_unexpired(now));
+    let created_at = replaced.map_or(now, |replaced| replaced.version.memory.created_at);
+    Memory {
+        key: new.key.clone(),
+        content: new.content.clone(),
+        classification: grant.level(),
+        tags: new.tags.clone(),
+        agent: grant.agent().clone(),
+        version: version.saturating_add(1),
+        created_at,
+        updated_at: now.max(created_at),
+        expires_at: new.expires_at.map(to_micros),
+        session: grant.session().clone(),
+        lineage_id: new.lineage_id,
     }
 }
 

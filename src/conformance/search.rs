@@ -1,0 +1,316 @@
+//! Clause 10: searches.
+
+use super::Subject;
+use super::scene::{Actor, Scene, everything, expiring, record, with_tags};
+use crate::classification::Classification::Internal;
+use crate::record::{Memory, Tag};
+use crate::search::analysis::{self, DocumentTerms};
+use crate::search::{B, K1, MAX_FREQUENCY, length_of, round_length};
+use crate::storage::{Hit, Namespace, NewRecord};
+
+/// Words that no language has, so that no stemmer or stop list knows them.
+const WORDS: [&str; 6] = ["florp", "quux", "blorb", "wibblo", "vantik", "zmork"];
+
+fn word(place: usize) -> &'static str {
+    WORDS.get(place % WORDS.len()).copied().unwrap_or_default()
+}
+
+/// Numbers without an order: a linear congruential sequence.
+fn numbers() -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(1_u32), |last| {
+        Some(last.wrapping_mul(1_664_525).wrapping_add(1_013_904_223))
+    })
+    .map(|number| usize::from(number.to_be_bytes()[0]))
+}
+
+/// Records of 1 to 30 words.
+fn library() -> Vec<NewRecord> {
+    let mut numbers = numbers();
+    let mut next = move || numbers.next().unwrap_or_default();
+    (0..40)
+        .map(|place| {
+            let length = 1 + next() % 30;
+            let words: Vec<&str> = (0..length).map(|_| word(next())).collect();
+            let tags: &[&str] = if place % 5 == 0 { &["vantik"] } else { &[] };
+            with_tags(&format!("k{place:02}"), &words.join(" "), tags)
+        })
+        .collect()
+}
+
+/// The score of each record by the formula in [`crate::search`], written out plainly.
+fn bm25(query: &str, visible: &[Memory]) -> Vec<f64> {
+    let documents: Vec<DocumentTerms> = visible
+        .iter()
+        .map(|memory| {
+            let tags = memory.tags.iter().map(Tag::as_str);
+            analysis::document(memory.key.as_str(), tags, &memory.content)
+        })
+        .collect();
+    let length = |document: &DocumentTerms| f64::from(length_of(round_length(document.length)));
+    let count = |document: &DocumentTerms, term: &str| {
+        let found = document.counts.iter().find(|(other, _)| other == term);
+        found.map_or(0, |(_, count)| *count)
+    };
+    let records: f64 = documents.iter().map(|_| 1.0).sum();
+    let average = documents.iter().map(length).sum::<f64>() / records;
+    let mut scores = vec![0.0; documents.len()];
+    for term in analysis::query(query) {
+        let having: f64 = documents
+            .iter()
+            .map(|document| f64::from(count(document, &term.term).min(1)))
+            .sum();
+        let idf = (1.0 + (records - having + 0.5) / (having + 0.5)).ln();
+        for (score, document) in scores.iter_mut().zip(&documents) {
+            let f = f64::from(count(document, &term.term).min(MAX_FREQUENCY));
+            let norm = K1 * (1.0 - B + B * length(document) / average);
+            *score += f64::from(term.weight) * idf * f * (K1 + 1.0) / (f + norm);
+        }
+    }
+    scores
+}
+
+fn scores(hits: &[Hit]) -> Vec<(String, u64)> {
+    let scored = |hit: &Hit| (hit.memory.key.as_str().to_owned(), hit.score.to_bits());
+    hits.iter().map(scored).collect()
+}
+
+fn sorted(mut keys: Vec<String>) -> Vec<String> {
+    keys.sort();
+    keys
+}
+
+pub(super) fn c10_any_word_may_match<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save_all(&[
+        record("a", "florp quux"),
+        record("b", "quux blorb"),
+        record("c", "wibblo"),
+    ]);
+    ada.same(
+        sorted(ada.found("florp blorb vantik")),
+        ["a", "b"],
+        "one shared word is enough, and needed",
+    );
+    ada.same(
+        ada.found("vantik"),
+        [""; 0],
+        "a word that no record has finds nothing",
+    );
+    ada.same(
+        sorted(ada.found("FLORP Blorb")),
+        ["a", "b"],
+        "case doesn't count",
+    );
+}
+
+pub(super) fn c10_keys_tags_and_content_are_searched<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save_all(&[
+        record("florp", "v"),
+        with_tags("a", "v", &["Florp"]),
+        record("b", "some florp"),
+        record("c", "v"),
+    ]);
+    ada.same(
+        sorted(ada.found("florp")),
+        ["a", "b", "florp"],
+        "each place is searched",
+    );
+}
+
+pub(super) fn c10_scores_are_bm25<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save_all(&library());
+    let visible = ada.list(&everything()).records;
+    for query in [
+        "florp",
+        "quux blorb",
+        "vantik zmork florp absent",
+        "blorb blorb wibblo",
+        "k07 quux",
+    ] {
+        let expected = bm25(query, &visible);
+        let expected: Vec<(&Memory, f64)> = visible
+            .iter()
+            .zip(expected)
+            .filter(|(_, score)| *score > 0.0)
+            .collect();
+        let hits = ada.search(query, 1_000);
+        ada.same(hits.len(), expected.len(), "each match is found once");
+        for hit in &hits {
+            let same = |(memory, _): &&(&Memory, f64)| memory.key == hit.memory.key;
+            let by_formula = expected.iter().find(same).map_or(0.0, |(_, score)| *score);
+            ada.holds(
+                (hit.score - by_formula).abs() <= by_formula * 1e-9,
+                "a score is what the formula says",
+            );
+        }
+    }
+}
+
+pub(super) fn c10_the_best_is_first<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save_all(&library());
+    for query in ["florp quux", "blorb", "zmork vantik k11"] {
+        let hits = ada.search(query, 1_000);
+        let descending = hits.is_sorted_by(|a, b| a.score >= b.score);
+        ada.holds(descending, "scores descend");
+        let positive = hits.iter().all(|hit| hit.score > 0.0);
+        ada.holds(positive, "and are all above 0");
+    }
+    ada.save("rare", "gnarv among quux and quux");
+    let first = ada.found("quux gnarv").into_iter().next();
+    ada.same(
+        first.as_deref(),
+        Some("rare"),
+        "the rarest word counts most",
+    );
+}
+
+pub(super) fn c10_equal_scores_are_newest_first_then_by_key<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    for (key, seconds) in [("k2", 5), ("k4", 9), ("k1", 5), ("k3", 7)] {
+        ada.at(seconds).save(key, "florp");
+    }
+    let hits = ada.search("florp", 10);
+    let top = hits.first().map(|hit| hit.score);
+    let equal = hits.iter().all(|hit| Some(hit.score) == top);
+    ada.holds(equal, "like records score the same");
+    ada.same(
+        ada.found("florp"),
+        ["k4", "k3", "k1", "k2"],
+        "the newest is first, and among equals the lesser key",
+    );
+    ada.at(10).save("k1", "florp");
+    ada.same(
+        ada.found("florp"),
+        ["k1", "k4", "k3", "k2"],
+        "newest is what was updated last",
+    );
+}
+
+pub(super) fn c10_a_limit_keeps_the_best<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save_all(&library());
+    let all = scores(&ada.search("florp wibblo", 1_000));
+    for limit in [1, 2, 7, 39, usize::MAX] {
+        let some = scores(&ada.search("florp wibblo", limit));
+        ada.same(
+            some.as_slice(),
+            all.get(..limit).unwrap_or(&all),
+            "the first of all hits, with their scores",
+        );
+    }
+}
+
+pub(super) fn c10_a_limit_cuts_equal_scores_in_order<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    for place in 0..9 {
+        // The newest have the greatest keys and were saved last.
+        ada.at(place).save(&format!("k{place}"), "florp");
+    }
+    let best: Vec<String> = ada
+        .search("florp", 3)
+        .into_iter()
+        .map(|hit| hit.memory.key.into())
+        .collect();
+    ada.same(best, ["k8", "k7", "k6"], "the newest of equals are kept");
+}
+
+/// What a session at `INTERNAL` is to see, and around it, if `hidden`, all that it may not.
+fn fill<S: Subject>(scene: &Scene<S>, hidden: bool) {
+    let ada = scene.ada();
+    let reader = ada.up_to(Internal);
+    for (place, new) in (0..).zip(library()) {
+        let other = library().swap_remove((place + 7) % 40);
+        let twin = |key: &str| NewRecord {
+            key: super::scene::key(key),
+            ..other.clone()
+        };
+        if hidden {
+            let key = new.key.as_str();
+            ada.save_record(twin(key)); // shadowed
+            ada.up_to(crate::Classification::Restricted)
+                .save_record(twin(key));
+            reader.save_record(twin(key)); // superseded
+            scene.agent("bob").up_to(Internal).save_record(twin(key));
+            reader.within(Namespace::TODO).save_record(twin(key));
+            reader.save_record(expiring(&format!("e{key}"), &other.content, 0));
+            reader.save_record(twin(&format!("d{key}")));
+            reader.delete(&format!("d{key}"));
+        }
+        reader.save_record(new);
+    }
+}
+
+pub(super) fn c10_hidden_records_count_in_no_score<S: Subject>(scene: Scene<S>) {
+    let plain = scene.another();
+    fill(&scene, true);
+    fill(&plain, false);
+    for query in ["florp quux", "blorb", "wibblo vantik zmork"] {
+        let found = |scene: &Scene<S>| scores(&scene.ada().up_to(Internal).search(query, 10));
+        scene.ada().same(
+            found(&scene),
+            found(&plain),
+            "what can't be seen changes no score, to the last bit",
+        );
+    }
+}
+
+pub(super) fn c10_replaced_text_is_not_found<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save_record(with_tags("k", "florp", &["blorb"]));
+    ada.save("k", "quux");
+    ada.same(ada.found("florp blorb"), [""; 0], "the old text is gone");
+    for _ in 0..3 {
+        ada.save("k", "wibblo");
+    }
+    ada.same(ada.found("wibblo"), ["k"], "the new one is found once");
+}
+
+pub(super) fn c10_no_query_is_syntax<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save_record(with_tags("k", "florp quux", &["tag"]));
+    for query in [
+        "\"florp",
+        "florp\"",
+        "\"quux florp\"",
+        "NEAR(florp absent)",
+        "NEAR(florp",
+        "florp AND absent",
+        "florp NOT quux",
+        "florp OR",
+        "-florp",
+        "+florp",
+        "^florp",
+        "key:florp",
+        "content : florp",
+        "{key tags} : florp",
+        "(florp",
+        "florp)",
+        "florp + absent",
+        "'florp",
+        "florp; DROP TABLE records; --",
+        "florp') OR 1=1 --",
+        "$.florp",
+        "florp\0quux",
+        "florp\nquux",
+        "@florp #quux",
+        "[florp] `quux` ~ 50%",
+    ] {
+        ada.same(ada.found(query), ["k"], "a query is words");
+    }
+    for query in ["flor*", "flor%", "flor_", "*", "%", "_lorp", "^", "k OR"] {
+        let found = ada.found(query);
+        let expected: &[&str] = if query == "k OR" { &["k"] } else { &[] };
+        ada.same(found, expected, "nothing in it is a wildcard");
+    }
+}
+
+pub(super) fn c10_a_query_without_words_finds_nothing<S: Subject>(scene: Scene<S>) {
+    let ada: Actor<'_> = scene.ada();
+    ada.save_all(&[record("k", "florp"), record("\"", "\" * - ?")]);
+    for query in ["", " ", "\n\t", "\"", "\"\"", "*", "-", "?!", "()", "\0"] {
+        ada.same(ada.found(query), [""; 0], "no word, no hit");
+    }
+}
