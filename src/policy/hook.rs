@@ -52,6 +52,21 @@ impl Gate {
         }
         Ok(call)
     }
+
+    /// Notes in the audit that a tool refused its arguments; `why` holds none of their values.
+    pub(crate) fn refuse_tool_call(
+        &self,
+        session: &Session,
+        namespace: &Namespace,
+        tool: &'static str,
+        why: &str,
+    ) -> Result<()> {
+        let act = Act {
+            tool: Some(tool),
+            ..Act::new(Action::ToolCall, namespace)
+        };
+        self.note(session, act, Decision::Refused, format!("{tool}: {why}"))
+    }
 }
 
 fn is_level(name: &str) -> bool {
