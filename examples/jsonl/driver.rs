@@ -47,9 +47,10 @@ impl Driver {
     pub(crate) fn open(path: &OsStr) -> Result<Self> {
         let clock = Arc::new(SettableClock::default());
         let builder = MemoryStore::builder().clock(Arc::<SettableClock>::clone(&clock));
-        let store = match path == ":memory:" {
-            true => builder.open_in_memory()?,
-            false => builder.open(path)?,
+        let store = if path == ":memory:" {
+            builder.open_in_memory()?
+        } else {
+            builder.open(path)?
         };
         Ok(Self {
             tools: Tools::new(store.clone()),
@@ -65,12 +66,6 @@ impl Driver {
             Ok(result) => json!({"ok": true, "result": result}).to_string(),
             Err(error) => failure(&error),
         }
-    }
-
-    /// The reply to a line that is too long to be read.
-    #[expect(clippy::unused_self, reason = "every reply comes from the driver")]
-    pub(crate) fn too_long(&self, limit: usize) -> String {
-        failure(&invalid(format!("the line is longer than {limit} bytes")))
     }
 
     fn run(&mut self, mut fields: Fields) -> Result<Value> {
@@ -241,6 +236,11 @@ impl Driver {
 
 fn parse<T: std::str::FromStr<Err = Error>>(text: Option<String>) -> Result<Option<T>> {
     text.map(|text| text.parse()).transpose()
+}
+
+/// The reply to a line that is too long to be read.
+pub(crate) fn too_long(limit: usize) -> String {
+    failure(&invalid(format!("the line is longer than {limit} bytes")))
 }
 
 fn failure(error: &Error) -> String {

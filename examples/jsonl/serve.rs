@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read as _, Write};
 
-use super::driver::Driver;
+use super::driver::{Driver, too_long};
 
 /// The longest line that is read; a longer one is skipped and gets an error.
 pub(crate) const LINE_BYTES: usize = 64 << 20;
@@ -23,7 +23,7 @@ pub(crate) fn serve(
         }
         let reply = if read == LINE_BYTES && !line.ends_with(b"\n") {
             input.skip_until(b'\n')?;
-            driver.too_long(LINE_BYTES)
+            too_long(LINE_BYTES)
         } else {
             driver.answer(&line)
         };

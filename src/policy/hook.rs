@@ -1,4 +1,4 @@
-//! PRE_TOOL_CALL: the gate sees a model's tool call before the tool does.
+//! The hook `PRE_TOOL_CALL`: the gate sees a model's tool call before the tool does.
 
 use serde_json::{Map, Value};
 
@@ -69,7 +69,7 @@ impl Gate {
     }
 }
 
-fn is_level(name: &str) -> bool {
+pub(crate) fn is_level(name: &str) -> bool {
     let plain: String = name
         .chars()
         .filter(char::is_ascii_alphanumeric)

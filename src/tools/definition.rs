@@ -186,11 +186,12 @@ impl Definition {
 
     /// The names of its fields, for a message.
     pub(super) fn field_names(&self) -> String {
-        let name = |field: &Field| match field.required {
-            true => format!("`{}` (required)", field.name),
-            false => format!("`{}`", field.name),
-        };
-        let names: Vec<_> = self.fields.iter().map(name).collect();
+        let mark = |field: &Field| if field.required { " (required)" } else { "" };
+        let names = self
+            .fields
+            .iter()
+            .map(|field| format!("`{}`{}", field.name, mark(field)));
+        let names: Vec<_> = names.collect();
         names.join(", ")
     }
 }

@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::store::{List, MemoryStore};
 
 /// The tags that are loaded, the most important first.
-const TAGS: [&str; 4] = ["rule", "preference", "persona", "project"];
+pub(super) const TAGS: [&str; 4] = ["rule", "preference", "persona", "project"];
 
 /// The first and the last line of a section. No line between them can equal either, since a memory's
 /// line starts with `{` and has no `<`.
