@@ -14,6 +14,7 @@ pub mod conformance;
 pub mod policy;
 pub mod search;
 pub mod storage;
+pub mod tools;
 
 pub use classification::Classification;
 pub use clock::Clock;

@@ -1,6 +1,15 @@
-//! The one integration binary: a file for each behaviour.
+//! Behaviour through the public API, a file for each topic.
 
-#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
+mod cases;
 mod conformance;
+mod persona;
 mod providers;
+mod tools;
