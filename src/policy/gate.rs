@@ -268,7 +268,9 @@ impl Gate {
     /// The session's state, held once its taint is recorded.
     fn settled<'s>(self: &Arc<Self>, session: &'s Session) -> Result<TaintHold<'s>> {
         if !Arc::ptr_eq(self, session.gate()) {
-            return Err(Error::invalid("the session must have been opened from this store"));
+            return Err(Error::invalid(
+                "the session must have been opened from this store",
+            ));
         }
         loop {
             let hold = session.hold();

@@ -13,4 +13,3 @@ pub use limits::Limits;
 pub(crate) use limits::check as check_limit;
 pub use memory::Memory;
 pub use tag::Tag;
-pub(crate) use tag::fold_case;

@@ -54,7 +54,7 @@ impl Tag {
 }
 
 /// Text without case: upper-casing first joins forms that lower-casing alone keeps apart (`ß`, `SS`).
-pub(crate) fn fold_case(text: &str) -> String {
+fn fold_case(text: &str) -> String {
     text.nfkc()
         .collect::<String>()
         .to_uppercase()

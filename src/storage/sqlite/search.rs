@@ -236,7 +236,7 @@ const FEW: usize = 1_024;
 
 /// The best `limit` candidates; among equal scores the newest first, then by key.
 fn break_ties(db: &Connection, found: Vec<Candidate>, limit: usize) -> Result<Vec<Candidate>> {
-    let found = if found.len() > limit + FEW {
+    let found = if found.len().saturating_sub(limit) > FEW {
         narrow(db, found, limit)?
     } else {
         found
