@@ -9,5 +9,6 @@
 )]
 
 mod cases;
+mod failing;
 mod persona;
 mod tools;
