@@ -9,16 +9,24 @@ use crate::session::Session;
 use crate::storage::Namespace;
 
 /// Names under which models send a level, lower case and without separators.
-const LEVEL_FIELDS: [&str; 9] = [
+const LEVEL_FIELDS: [&str; 17] = [
+    "accesslevel",
     "classification",
     "classificationlevel",
     "clearance",
+    "clearancelevel",
+    "confidentiality",
+    "confidentialitylevel",
+    "dataclassification",
     "level",
+    "memorylevel",
+    "securityclassification",
     "securitylevel",
     "sensitivity",
     "sensitivitylevel",
     "sessiontaint",
     "taint",
+    "taintlevel",
 ];
 
 /// A call of one of the tools, on its way to it.

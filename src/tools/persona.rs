@@ -73,7 +73,7 @@ pub struct PersonaSection {
 impl fmt::Debug for PersonaSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PersonaSection")
-            .field("chars", &self.text.chars().count())
+            .field("chars", &chars(&self.text))
             .field("level", &self.level)
             .field("included", &self.included)
             .field("left_out", &self.left_out)
@@ -185,7 +185,7 @@ impl Line {
         let mut text = escape(&serde_json::to_string(&fields).unwrap_or_default());
         text.push('\n');
         Self {
-            chars: text.chars().count(),
+            chars: chars(&text),
             text,
             level: memory.classification,
         }
@@ -210,11 +210,18 @@ fn newest_first(store: &MemoryStore, session: &Session, tag: &str) -> Result<Vec
 
 /// The section with as many of the lines as there is room for, in their order.
 fn section(lines: &[Line], budget: usize) -> PersonaSection {
-    let whole = frame_chars(0).saturating_add(lines.iter().map(|line| line.chars).sum());
+    let highest = lines
+        .iter()
+        .map(|line| line.level)
+        .fold(Classification::Public, Classification::join);
+    let frame = chars(&header(highest)).saturating_add(chars(&footer(0)));
+    let whole = lines
+        .iter()
+        .fold(frame, |sum, line| sum.saturating_add(line.chars));
     let frame = if whole <= budget {
-        frame_chars(0)
+        frame
     } else {
-        frame_chars(lines.len())
+        frame_with_note(lines.len())
     };
     let mut room = budget.saturating_sub(frame);
     let mut body = String::new();
@@ -258,13 +265,15 @@ fn footer(left_out: usize) -> String {
     }
 }
 
-/// The most that header and footer can take with up to so many left out.
-fn frame_chars(left_out: usize) -> usize {
-    let levels = Classification::ALL.into_iter();
-    let header = levels.map(|level| header(level).chars().count()).max();
-    header
-        .unwrap_or_default()
-        .saturating_add(footer(left_out).chars().count())
+/// The most that header and footer can take with a note that up to so many were left out.
+fn frame_with_note(left_out: usize) -> usize {
+    let headers = Classification::ALL.map(|level| chars(&header(level)));
+    let header = headers.into_iter().max().unwrap_or_default();
+    header.saturating_add(chars(&footer(left_out)))
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
 }
 
 #[cfg(test)]

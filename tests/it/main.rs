@@ -10,6 +10,7 @@
 
 mod cases;
 mod conformance;
+mod failing;
 mod persona;
 mod providers;
 mod tools;
