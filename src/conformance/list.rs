@@ -20,7 +20,10 @@ fn by_pages(actor: &Actor<'_>, label: Option<&str>, limit: usize) -> Vec<String>
         let full = records.len() == limit;
         actor.holds(full || !more, "only the last page is short");
         after = records.last().map(|memory| memory.key.clone());
-        keys.extend(keys_of(&records));
+        let page = keys_of(&records);
+        let ascends = page.is_empty() || keys.last() < page.first();
+        actor.holds(ascends, "a page starts after the one before");
+        keys.extend(page);
         if !more {
             return keys;
         }

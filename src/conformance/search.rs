@@ -23,13 +23,13 @@ fn numbers() -> impl Iterator<Item = usize> {
     .map(|number| usize::from(number.to_be_bytes()[0]))
 }
 
-/// Records of 1 to 30 words.
+/// Records of 1 to 90 words.
 fn library() -> Vec<NewRecord> {
     let mut numbers = numbers();
     let mut next = move || numbers.next().unwrap_or_default();
     (0..40)
         .map(|place| {
-            let length = 1 + next() % 30;
+            let length = 1 + next() % 90;
             let words: Vec<&str> = (0..length).map(|_| word(next())).collect();
             let tags: &[&str] = if place % 5 == 0 { &["vantik"] } else { &[] };
             with_tags(&format!("k{place:02}"), &words.join(" "), tags)

@@ -104,24 +104,24 @@ pub(super) fn c14_many_writers_lose_nothing<S: Subject>(scene: Scene<S>) {
 pub(super) fn c14_readers_see_whole_batches<S: Subject>(scene: Scene<S>) {
     let ada: Actor<'_> = scene.ada();
     let batch = |round: usize| -> Vec<NewRecord> {
-        (0..8)
-            .map(|place| record(&format!("k{place}"), &format!("florp {round}")))
+        (0..40)
+            .map(|place| record(&format!("k{place:02}"), &format!("florp {round}")))
             .collect()
     };
     ada.save_all(&batch(0));
     beside(
         || {
-            for round in 1..30 {
+            for round in 1..40 {
                 ada.save_all(&batch(round));
             }
         },
         || {
             let mut records = ada.list(&everything()).records;
-            ada.same(records.len(), 8, "a list has the whole batch");
+            ada.same(records.len(), 40, "a list has the whole batch");
             records.dedup_by(|a, b| a.content == b.content);
             ada.same(records.len(), 1, "and all of it from one save");
             let mut hits = ada.search("florp", 100);
-            ada.same(hits.len(), 8, "a search has the whole batch");
+            ada.same(hits.len(), 40, "a search has the whole batch");
             hits.sort_by(|a, b| a.memory.content.cmp(&b.memory.content));
             hits.dedup_by(|a, b| a.memory.content == b.memory.content);
             ada.same(hits.len(), 1, "and all of it from one save");

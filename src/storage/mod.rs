@@ -149,21 +149,23 @@ pub enum Deletion {
 ///
 /// # Contract
 /// 1. **Scope.** A record belongs to the namespace and the agent of the grant that wrote it. A grant
-///    reaches only records of its own namespace and agent, compared exactly. A scope that was never
-///    written to is empty, not an error.
+///    reaches only records of its own namespace and agent, compared exactly; a host grant without an
+///    agent reaches no history. A scope that was never written to is empty, not an error.
 /// 2. **Visibility.** `get`, `list` and `search` return exactly the *visible* records: of each key,
 ///    the live and unexpired record of the highest level that
 ///    [can flow to](Classification::can_flow_to) the grant's; every other record is as if it weren't
 ///    there. No value, order, score, count or error of these methods depends on a record that the
 ///    grant can't see.
-/// 3. **Level.** `save` stores every record at exactly the grant's level.
+/// 3. **Level.** `save` stores every record at exactly the grant's level, and otherwise just as the
+///    [`NewRecord`] has it: a new version inherits neither tags nor expiry.
 /// 4. **Versions.** Saving under a key that has a live record at the grant's level supersedes that
 ///    record. The new version's number is one more than the highest that the key ever had at that
 ///    level, starting from 1. `created_at` is that of the superseded record if it was unexpired,
 ///    else the grant's `now`. `updated_at` is `now`, or `created_at` where that is later. The
 ///    records of other levels and other keys stay as they are.
 /// 5. **Nothing lost.** `save` and `delete` never remove or alter the content, tags or times of an
-///    earlier version; `history` returns them all.
+///    earlier version; `history` returns them all. `ended_at` is the `now` of the grant that
+///    superseded or deleted the version. Expiry changes no state: an expired record stays live.
 /// 6. **Atomic.** `save` stores all its records, each with its index and audit entries, or none. It
 ///    returns the stored records in the order of its argument, after they are as durable as the
 ///    provider makes them. A key that comes twice gets two versions.
@@ -173,20 +175,22 @@ pub enum Deletion {
 ///    session id as their key and are written with
 ///    [`SESSION_OWNER`](Namespace::SESSION_OWNER) as their agent.)
 /// 8. **Delete.** `delete` acts on a record that is live, unexpired and at exactly the grant's level;
-///    it answers [`Deletion::WrongLevel`] with the visible record's level if only a lower one is
-///    visible, else [`Deletion::NotFound`]. A deleted record is not live any more; what it shadowed
-///    shows again.
+///    else it changes nothing, and answers [`Deletion::WrongLevel`] with the visible record's level
+///    if a lower one is visible, or [`Deletion::NotFound`]. A deleted record is not live any more;
+///    what it shadowed shows again.
 /// 9. **List.** `list` returns visible records in ascending byte order of their keys, those after
 ///    `after` and with the `tag` (compared by [`Tag::folded`]), at most `limit`; `more` says whether
 ///    another one follows, `total` counts all with the tag.
 /// 10. **Search.** `search` returns the visible records that share a term with the query, best first:
 ///     by BM25 over the visible records alone, as [`search`](crate::search) defines it; equal scores
-///     newest (`updated_at`) first, then by key. No text of a query is syntax or a wildcard.
+///     newest (`updated_at`) first, then by key; of that order the first `limit`. No text of a query
+///     is syntax or a wildcard, and one without a word finds nothing.
 /// 11. **Any text.** Every key, content, tag and query comes back, or compares, exactly; none causes
 ///     a panic or an error.
 /// 12. **Audit.** Each stored or deleted record leaves one entry with the grant's
-///     [`facts`](WriteGrant::facts), in the same transaction; `append` stores its event. `seq` starts
-///     at 1 and has no gaps. `audit` returns the entries that match, newest first.
+///     [`facts`](WriteGrant::facts), in the same transaction; `append` stores its event; nothing else
+///     leaves one. `seq` starts at 1, rises in the order of storing and has no gaps. `audit` returns
+///     the entries that match every part of the query, by falling `seq`, at most `limit`.
 /// 13. **Silence.** Errors hold no key, content, tag or query.
 /// 14. **Threads.** All methods may be called from many threads at once; each sees whole writes only.
 /// 15. **Durable.** If [`is_durable`](Self::is_durable), what was acknowledged is there after the

@@ -11,6 +11,13 @@
 mod cases;
 mod conformance;
 mod failing;
+mod model;
 mod persona;
 mod providers;
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "it counts a few dozen words and records"
+)]
+mod reference;
 mod tools;
