@@ -1,0 +1,206 @@
+//! Text to terms: what a word is, and which spellings and forms of it are one.
+//!
+//! [`document`] makes the terms of a record and [`query`] those of a query, by the same rules. A record
+//! is found by a query when they share a term. The module is pure: the same text gives the same terms,
+//! on every machine and for every provider, as long as [`VERSION`] is the same.
+//!
+//! # What matches what
+//!
+//! Text is brought to NFKC, cut into words by UAX 29, and each word is folded, stemmed and cut by the
+//! rules of its script. Where the script changes within a word (`父进程watchdog单层`), there are several.
+//!
+//! | script | rule | so this | finds this | not this |
+//! |---|---|---|---|---|
+//! | Latin | accents folded, ß = ss, æ = ae; irregular English forms, then the English Snowball stemmer | `cafés`, `kept` | `cafe`, `keeping` | `case` |
+//! | Greek | accents folded, ς = σ; Greek Snowball | `ΟΔΟΣ` | `οδός` | `όλος` |
+//! | Cyrillic | ё = е, stress marks dropped (й and ї stay letters); Russian Snowball, Ukrainian for words with і, ї, є or ґ | `развертывания` | `развёртывание` | `развитие` |
+//! | Armenian | և = եվ; the article ը dropped, Armenian Snowball | `քաղաք` | `քաղաքի` | `մայր` |
+//! | Arabic | vowel points and tatweel dropped, أ إ آ = ا, ک = ك, ی ے ى = ي, ہ ھ ة = ه; Arabic Snowball, و and ف dropped before ال, but no stemming of words with letters that Arabic lacks (پ, چ, گ, ٹ) | `كتب` | `كَتَبَ`, `والكتب` | `قلب` |
+//! | Hebrew | points dropped; also without a prefix of one letter (ה, ו, ב, ל, מ, ש, כ) | `בית` | `הַבַּיִת` | `בת` |
+//! | Devanagari | vowel signs kept; ँ = ं, हिन्दी = हिंदी, ज़ = ज; Hindi Snowball, as long as two letters are left | `किताब` | `किताबें` | `का` for `की` |
+//! | Tamil | marks kept; Tamil Snowball, ங் at the end of a stem = ம், as long as two letters are left | `மரம்` | `மரங்கள்` | `மனம்` |
+//! | other alphabets | case folded, marks kept, no stemming | `ಹೆಸರು` | `ಹೆಸರು` | `ಹಸಿರು` |
+//! | Han, kana | each character and each pair of neighbours; see below | `部署` | `讨论了部署方案` | `部分` |
+//! | Hangul | the word, the word without its particle, each pair of syllables | `서울에` | `서울은` | `부산에` |
+//! | Thai, Lao, Khmer, Burmese | pairs of units, a unit being what is written around one consonant | `กินข้าว` | `ฉันชอบกินข้าว` | `ข่าว` |
+//! | emoji | without skin tone; joined ones whole and in parts | `👍` | `👍🏽` | `👎` |
+//!
+//! **Han and kana.** A query's run of two or more characters is looked for by its pairs alone, since a
+//! single character, as 部, is part of too many words. A single character counts where it is all there
+//! is, or where it is a Chinese character between hiragana, which is a word of its own (猫 in 猫が好き).
+//! Simplified and traditional characters aren't joined.
+//!
+//! **Numbers.** Digits of every script are one: ٣ = 3. `1,000` is `1000`.
+//!
+//! **Names** count in their parts and, by one term more, as a whole:
+//!
+//! | name | parts | whole |
+//! |---|---|---|
+//! | `user-name`, `user_name` | `user`, `name` | as `username` |
+//! | `poolDayData`, `HTTPServer` | `pool`, `day`, `data` | as `pooldaydata` |
+//! | `foo.bar`, `user@example.com`, `GB/s`, `std::env` | each | `foo.bar` |
+//! | `v3.14.2`, `2026-05-08`, `OC-41252` | each | `v3.14.2`, `2026-05-08`, as `oc41252` |
+//! | `python3`, `10km` | `python`, `3` | `python3` |
+//! | `C++`, `C#`, `A+` | none: the lone letter is something else | `c++` |
+//! | `@me`, `#1`, `$HOME`, `.NET`, `50%` | `me`, `1`, `home`, `net`, `50` | `@me` |
+//! | `O'Brien`, `l'homme` | `brien`, `homme` | as `obrien` |
+//!
+//! Other punctuation only separates. A text without words, as `...` or `*`, has no terms.
+//!
+//! **Contractions.** `what's` is `what`, `John's` is `john`, `don't` is `do` and `not`.
+//!
+//! **Function words** (English `what`, `the`, `don't`; Russian, Greek, Arabic, Hindi and Chinese ones)
+//! say how a question is put. A query drops them unless it has nothing else. Records keep them. English
+//! ones are those written without accents, in any case: `US` and `IT` are dropped beside other words.
+//!
+//! # What doesn't match
+//!
+//! There are no wildcards, prefixes or phrases: `runn*` is the word `runn`. Stemming is the Snowball
+//! project's as it stands: `university` and `universe` are two words to it, `business` and `busy` are
+//! one. A list of exceptions of our own would never be complete. All Latin text is
+//! stemmed as English: forms of a German, Spanish or Turkish word match where only accents or case
+//! differ, or where an ending happens to be an English one as well. Words longer than 96 bytes are
+//! compared by their first 96.
+//!
+//! # Contract of terms
+//!
+//! A provider may rely on this of every term, whatever the text:
+//!
+//! - It is 1 to 96 bytes long.
+//! - Of ASCII it has only `a-z`, `0-9` and `_ - . @ + # / : & $ %`.
+//! - Beyond ASCII it has only letters, marks, numbers and symbols: no white space, no control, format
+//!   or private-use characters.
+//!
+//! A document's `counts` ascend by term without repeats. The work is linear in the length of the text.
+
+mod english;
+mod fold;
+mod names;
+mod script;
+mod sink;
+mod stem;
+mod stop;
+mod unspaced;
+mod words;
+
+use std::collections::HashMap;
+
+use sink::{Side, Sink};
+
+/// The version of the analysis: another one gives other terms for the same text.
+///
+/// A store keeps the version that its index was made with, and makes the index anew when it differs.
+pub const VERSION: u32 = 1;
+
+/// The most distinct terms of a query that count. The first ones do.
+pub const MAX_QUERY_TERMS: usize = 64;
+
+/// The terms of one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentTerms {
+    /// Each distinct term and how often it comes, ascending by term.
+    pub counts: Vec<(String, u32)>,
+    /// How many terms there are with repeats, at most [`u32::MAX`].
+    pub length: u32,
+}
+
+/// A term of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryTerm {
+    /// The term.
+    pub term: String,
+    /// How often the query has it.
+    pub weight: u32,
+}
+
+/// The terms of a record: of its key, tags and content together.
+///
+/// No term spans two of them.
+///
+/// ```
+/// use strandline::search::analysis::document;
+///
+/// let terms = document("dentist-lisa", ["health"], "Lisa works on Mondays");
+/// let terms: Vec<&str> = terms.counts.iter().map(|(term, _)| term.as_str()).collect();
+/// assert_eq!(terms, ["dentist", "dentistlisa", "health", "lisa", "monday", "on", "work"]);
+/// ```
+pub fn document<'a>(
+    key: &'a str,
+    tags: impl IntoIterator<Item = &'a str>,
+    content: &'a str,
+) -> DocumentTerms {
+    let mut counts = HashMap::<String, u32>::new();
+    let mut length = 0_u32;
+    let mut count = |found: sink::Found<'_>| {
+        length = length.saturating_add(1);
+        if let Some(count) = counts.get_mut(found.term) {
+            *count = count.saturating_add(1);
+        } else {
+            counts.insert(found.term.to_owned(), 1);
+        }
+    };
+    let mut sink = Sink::new(Side::Document, &mut count);
+    for text in [key].into_iter().chain(tags).chain([content]) {
+        names::push_text(&fold::normalise(text), &mut sink);
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_unstable();
+    DocumentTerms { counts, length }
+}
+
+/// The terms of a query, in the order in which they first come; any text is allowed.
+///
+/// A record that has one of them is a hit.
+///
+/// ```
+/// use strandline::search::analysis::query;
+///
+/// let terms = query("What's Lisa's number? Lisa!");
+/// assert_eq!(terms.len(), 2);
+/// assert_eq!((terms[0].term.as_str(), terms[0].weight), ("lisa", 2));
+/// assert_eq!((terms[1].term.as_str(), terms[1].weight), ("number", 1));
+///
+/// assert_eq!(query("what is it?").len(), 3);
+/// assert!(query("(...)").is_empty());
+/// ```
+pub fn query(text: &str) -> Vec<QueryTerm> {
+    let mut telling = QueryTerms::default();
+    let mut stops = QueryTerms::default();
+    let mut count = |found: sink::Found<'_>| {
+        let terms = if found.stop { &mut stops } else { &mut telling };
+        terms.add(found.term);
+    };
+    names::push_text(
+        &fold::normalise(text),
+        &mut Sink::new(Side::Query, &mut count),
+    );
+    if telling.terms.is_empty() {
+        return stops.terms;
+    }
+    telling.terms
+}
+
+/// The first distinct terms of a query, in the order in which they came.
+#[derive(Default)]
+struct QueryTerms {
+    terms: Vec<QueryTerm>,
+    places: HashMap<String, usize>,
+}
+
+impl QueryTerms {
+    fn add(&mut self, term: &str) {
+        let known = self.places.get(term).and_then(|at| self.terms.get_mut(*at));
+        if let Some(known) = known {
+            known.weight = known.weight.saturating_add(1);
+        } else if self.terms.len() < MAX_QUERY_TERMS {
+            self.places.insert(term.to_owned(), self.terms.len());
+            self.terms.push(QueryTerm {
+                term: term.to_owned(),
+                weight: 1,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! One part of a name to terms: which script it is, and how texts of that script are cut.
+
+use super::fold::fold;
+use super::script::{Kind, Script, is_hiragana, kind};
+use super::sink::{Side, Sink};
+use super::stem::stem;
+use super::stop::{is_han_stop, is_stop};
+use super::unspaced::push_unspaced;
+
+/// A run of one script, with the marks that belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: &'a str,
+}
+
+/// Cuts text where the script changes. Digits stay with the word beside them, as in `utf8`.
+pub(super) fn runs(text: &str) -> Vec<Run<'_>> {
+    let mut runs = Vec::new();
+    let mut current: Option<(usize, Kind)> = None;
+    for (at, c) in text.char_indices() {
+        let Some(next) = kind(c) else { continue };
+        let Some((start, before)) = current else {
+            current = Some((at, next));
+            continue;
+        };
+        if let Some(joined) = join(before, next) {
+            current = Some((start, joined));
+        } else {
+            runs.extend(text.get(start..at).map(|text| Run { kind: before, text }));
+            current = Some((at, next));
+        }
+    }
+    if let Some((start, kind)) = current {
+        runs.extend(text.get(start..).map(|text| Run { kind, text }));
+    }
+    runs
+}
+
+/// The kind of a run that goes on with a character of this kind, if it does.
+fn join(before: Kind, next: Kind) -> Option<Kind> {
+    match (before, next) {
+        (before, next) if before == next => Some(before),
+        (Kind::Word(script), Kind::Digits) | (Kind::Digits, Kind::Word(script)) => {
+            Some(Kind::Word(script))
+        }
+        _ => None,
+    }
+}
+
+/// The terms of a run.
+pub(super) fn push_run(run: Run<'_>, sink: &mut Sink<'_>) {
+    match run.kind {
+        Kind::Word(script) => push_cased(run.text, script, sink),
+        Kind::Digits => sink.push_chars(&letters(run.text)),
+        Kind::Han => push_han(&letters(run.text), sink),
+        Kind::Hangul => push_hangul(&letters(run.text), sink),
+        Kind::Unspaced => push_unspaced(run.text, sink),
+    }
+}
+
+/// The characters without marks.
+fn letters(text: &str) -> Vec<char> {
+    text.chars().filter(|c| kind(*c).is_some()).collect()
+}
+
+/// A word and, if its case shows that it is made of several, each of those.
+pub(super) fn push_cased(text: &str, script: Script, sink: &mut Sink<'_>) {
+    push_word(text, script, sink);
+    let humps = humps(text);
+    let several = humps.len() > 1;
+    for hump in humps {
+        if several && hump.chars().nth(1).is_some() {
+            push_word(hump, script, sink);
+        }
+        push_letters_and_digits(hump, script, sink);
+    }
+}
+
+/// One word as one term; Hebrew also without the small word before it.
+pub(super) fn push_word(text: &str, script: Script, sink: &mut Sink<'_>) {
+    let folded = fold(text, script);
+    let stop = is_stop(&folded, script, text.is_ascii());
+    sink.push(&stem(&folded, script), stop);
+    if script == Script::Hebrew
+        && let Some(bare) = without_hebrew_prefix(&folded)
+    {
+        sink.push(bare, false);
+    }
+}
+
+/// Cuts `poolDayData` and `HTTPServer` into words; `APIs` and `H2O` stay whole.
+fn humps(text: &str) -> Vec<&str> {
+    let mut humps = Vec::new();
+    let mut start = 0;
+    let mut rest = text.char_indices().peekable();
+    let (mut lower_before, mut upper_before) = (false, false);
+    while let Some((at, c)) = rest.next() {
+        let upper = c.is_uppercase();
+        let begins = upper
+            && (lower_before
+                || (upper_before && rest.peek().is_some_and(|(_, n)| n.is_lowercase())));
+        if begins && at > start && text.get(at..).is_some_and(|tail| !is_plural(tail)) {
+            humps.extend(text.get(start..at));
+            start = at;
+        }
+        // Digits and marks are of the case of the letter before them.
+        if upper || c.is_lowercase() {
+            (lower_before, upper_before) = (!upper, upper);
+        }
+    }
+    humps.extend(text.get(start..));
+    humps
+}
+
+/// Whether this is the last letter of an acronym and its plural `s`.
+fn is_plural(tail: &str) -> bool {
+    let mut letters = tail.chars();
+    letters.next().is_some() && letters.as_str() == "s"
+}
+
+/// The letters and the digits of `python3` and `10km`, but not of `a1b2`.
+fn push_letters_and_digits(text: &str, script: Script, sink: &mut Sink<'_>) {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let Some(first) = text.chars().next() else {
+        return;
+    };
+    let change = text.find(|c| is_digit(c) != is_digit(first));
+    let Some((head, tail)) = change.and_then(|at| text.split_at_checked(at)) else {
+        return;
+    };
+    if tail.contains(|c| is_digit(c) == is_digit(first)) {
+        return;
+    }
+    let (word, number) = if is_digit(first) {
+        (tail, head)
+    } else {
+        (head, tail)
+    };
+    sink.push(number, false);
+    if word.chars().nth(1).is_some() {
+        push_word(word, script, sink);
+    }
+}
+
+/// A word without the article, conjunction or preposition that Hebrew writes together with it.
+fn without_hebrew_prefix(word: &str) -> Option<&str> {
+    let bare = word.strip_prefix(['ה', 'ו', 'ב', 'ל', 'מ', 'ש', 'כ'])?;
+    bare.chars().nth(2).map(|_| bare)
+}
+
+/// Documents have each character and each pair. Queries have the pairs, and the characters that no
+/// pair speaks for: a lone one, and a Chinese character between hiragana, which is a word by itself.
+fn push_han(chars: &[char], sink: &mut Sink<'_>) {
+    let all = sink.side == Side::Document || chars.len() == 1;
+    let mut before = true;
+    for (at, c) in chars.iter().enumerate() {
+        let after = chars.get(at + 1).is_none_or(|next| is_hiragana(*next));
+        if all || (before && after && !is_hiragana(*c)) {
+            sink.push_chars(&[*c]);
+        }
+        before = is_hiragana(*c);
+    }
+    for pair in chars.windows(2) {
+        sink.push(&String::from_iter(pair), is_han_stop(pair));
+    }
+}
+
+/// A Korean word whole, without its particle, and in pairs of syllables. A query leaves out the pairs
+/// with the particle.
+fn push_hangul(chars: &[char], sink: &mut Sink<'_>) {
+    let bare = without_particle(chars, sink.side);
+    if chars.len() != 2 {
+        sink.push_chars(chars);
+    }
+    if bare.len() < chars.len() && bare.len() != 2 {
+        sink.push_chars(bare);
+    }
+    if sink.side == Side::Document || chars.len() == 2 {
+        push_pairs(chars, sink);
+    } else {
+        push_pairs(bare, sink);
+    }
+}
+
+/// Particles of Korean that follow a noun, the long ones first.
+const PARTICLES: &str = "에서는 에서 에게 까지 부터 보다 처럼 한테 께서 이나 라도 으로 은 는 이 가 을 를 에 의 도 와 과 로 만";
+
+/// Those that seldom end a noun of two syllables.
+const SURE_PARTICLES: &str = "은 는 을 를 에";
+
+/// The word without its particle. Of two syllables a query strips only what is surely one.
+fn without_particle(chars: &[char], side: Side) -> &[char] {
+    let particles = if side == Side::Query && chars.len() == 2 {
+        SURE_PARTICLES
+    } else {
+        PARTICLES
+    };
+    let without = |particle: &str| {
+        let cut = chars.len().checked_sub(particle.chars().count())?;
+        let (bare, end) = chars.split_at_checked(cut)?;
+        (cut > 0 && end.iter().copied().eq(particle.chars())).then_some(bare)
+    };
+    particles.split(' ').find_map(without).unwrap_or(chars)
+}
+
+fn push_pairs(chars: &[char], sink: &mut Sink<'_>) {
+    for pair in chars.windows(2) {
+        sink.push_chars(pair);
+    }
+}
