@@ -1,4 +1,4 @@
-//! The cases in `tests/cases`, run against the JSON-lines driver as any other program would.
+//! The cases in `tests/cases`, run against the JSON-lines driver on both providers.
 //!
 //! A case is a line `{"id","why","steps":[{"send","expect"}]}`; a step may be `{"restart":true}`, may
 //! have a `label`, and may `repeat`, with `{i}` as the number of the round.
@@ -22,22 +22,29 @@ fn run_file(name: &str, text: &str) {
     for line in text.lines().filter(|line| line.starts_with('{')) {
         let case: Value = serde_json::from_str(line).expect("a case is JSON");
         count += 1;
-        failures.extend(run(&case));
+        let folder = tempfile::tempdir().unwrap();
+        failures.extend(run(&case, &folder.path().join("memory.db")));
+        if !restarts(&case) {
+            failures.extend(run(&case, Path::new(":memory:")));
+        }
     }
     assert!(count > 0, "{name} has no case");
     assert!(failures.is_empty(), "{name}:\n{}", failures.join("\n"));
 }
 
-fn run(case: &Value) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memory.db");
-    let mut driver = open(&path);
+fn restarts(case: &Value) -> bool {
+    let steps = case["steps"].as_array().unwrap();
+    steps.iter().any(|step| step["restart"] == true)
+}
+
+fn run(case: &Value, path: &Path) -> Vec<String> {
+    let mut driver = open(path);
     let mut seen = HashMap::new();
     let mut failures = Vec::new();
     for (number, step) in case["steps"].as_array().unwrap().iter().enumerate() {
         if step["restart"] == true {
             drop(driver);
-            driver = open(&path);
+            driver = open(path);
             continue;
         }
         for round in 0..step["repeat"].as_u64().unwrap_or(1) {
@@ -172,6 +179,11 @@ fn tools() {
 #[test]
 fn rules() {
     run_file("rules.jsonl", include_str!("../cases/rules.jsonl"));
+}
+
+#[test]
+fn search() {
+    run_file("search.jsonl", include_str!("../cases/search.jsonl"));
 }
 
 #[test]
