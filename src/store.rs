@@ -360,7 +360,9 @@ impl MemoryStore {
             after,
             count,
         } = list;
-        let tag = tag.map(|tag| parse_tag(&tag, &self.limits)).transpose()?;
+        let tag = tag
+            .map(|tag| parse_tag("tag", &tag, &self.limits))
+            .transpose()?;
         if limit == Some(0) {
             return Err(Error::invalid(
                 "`limit` must be a whole number of at least 1",

@@ -150,20 +150,14 @@ impl Gate {
 
     /// Notes in the audit what belongs to no write.
     pub(super) fn note(
-        &self,
+        self: &Arc<Self>,
         session: &Session,
         act: Act<'_>,
         decision: Decision,
         detail: String,
     ) -> Result<()> {
-        self.append(
-            session.id(),
-            session.agent(),
-            act,
-            session.taint(),
-            decision,
-            detail,
-        )
+        let level = self.settled(session)?.taint;
+        self.append(session.id(), session.agent(), act, level, decision, detail)
     }
 
     /// Raises the session's taint to at least `level`; see [`Session::raise`].
@@ -266,7 +260,7 @@ impl Gate {
     }
 
     /// The session's state, held once its taint is recorded.
-    fn settled<'s>(self: &Arc<Self>, session: &'s Session) -> Result<TaintHold<'s>> {
+    pub(super) fn settled<'s>(self: &Arc<Self>, session: &'s Session) -> Result<TaintHold<'s>> {
         if !Arc::ptr_eq(self, session.gate()) {
             return Err(Error::invalid(
                 "the session must have been opened from this store",

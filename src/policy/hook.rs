@@ -1,5 +1,7 @@
 //! The hook `PRE_TOOL_CALL`: the gate sees a model's tool call before the tool does.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::gate::{Act, Gate};
@@ -42,7 +44,7 @@ impl Gate {
     /// The level is the session's taint, which the verbs read from the session themselves; a level
     /// in the arguments has no effect but an entry in the audit. The host's rules are asked, too.
     pub(crate) fn pre_tool_call(
-        &self,
+        self: &Arc<Self>,
         session: &Session,
         namespace: &Namespace,
         mut call: ToolCall,
@@ -51,7 +53,8 @@ impl Gate {
             tool: Some(call.name),
             ..Act::new(Action::ToolCall, namespace)
         };
-        self.judge(session.id(), session.agent(), act, session.taint())?;
+        let level = self.settled(session)?.taint;
+        self.judge(session.id(), session.agent(), act, level)?;
         let before = call.arguments.len();
         call.arguments.retain(|name, _| !is_level(name));
         if call.arguments.len() < before {
@@ -63,7 +66,7 @@ impl Gate {
 
     /// Notes in the audit that a tool refused its arguments; `why` holds none of their values.
     pub(crate) fn refuse_tool_call(
-        &self,
+        self: &Arc<Self>,
         session: &Session,
         namespace: &Namespace,
         tool: &'static str,

@@ -110,7 +110,7 @@ pub(crate) fn validate(draft: Draft, limits: &Limits) -> Result<NewRecord> {
     )?;
     let mut tags: Vec<Tag> = Vec::new();
     for text in &draft.tags {
-        let tag = parse_tag(text, limits)?;
+        let tag = parse_tag("tags", text, limits)?;
         if !tags.contains(&tag) {
             tags.push(tag);
             // At each tag, so that a million of them cost no more than the first few.
@@ -140,15 +140,15 @@ pub(crate) fn parse_key(text: &str, limits: &Limits) -> Result<MemoryKey> {
     Ok(key)
 }
 
-/// The tag in `text`, checked against the limits.
-pub(crate) fn parse_tag(text: &str, limits: &Limits) -> Result<Tag> {
+/// The tag in `text`, the value of `field`, checked against the limits.
+pub(crate) fn parse_tag(field: &str, text: &str, limits: &Limits) -> Result<Tag> {
     check(
-        "tag",
+        field,
         text.len(),
         limits.tag_bytes.saturating_mul(4),
         "tag_bytes",
     )?;
     let tag: Tag = text.parse()?;
-    check("tag", tag.as_str().len(), limits.tag_bytes, "tag_bytes")?;
+    check(field, tag.as_str().len(), limits.tag_bytes, "tag_bytes")?;
     Ok(tag)
 }

@@ -505,3 +505,26 @@ fn a_tool_shows_neither_history_nor_deleted_memories() {
     }
     assert_eq!(desk.store.host().history("agent", "k").unwrap().len(), 2);
 }
+
+#[test]
+fn a_session_of_another_store_is_refused_and_leaves_no_trace() {
+    let (desk, other) = (Desk::new(), Desk::new());
+    let before = desk.store.host().audit(&Query::default()).unwrap();
+    for arguments in [
+        json!({"key": "k", "level": "PUBLIC"}),
+        json!({"nonsense": 1}),
+        json!([]),
+    ] {
+        assert!(
+            desk.call_as(&other.session, "memory_get", arguments)
+                .is_error()
+        );
+    }
+    assert!(desk.store.get(&other.session, "k").is_err());
+    assert!(
+        desk.store
+            .save(&other.session, Draft::new("k", "v"))
+            .is_err()
+    );
+    assert_eq!(desk.store.host().audit(&Query::default()).unwrap(), before);
+}

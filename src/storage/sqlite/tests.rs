@@ -98,7 +98,9 @@ fn check(db: &Connection) {
         entry.0 += 1;
         entry.1 += i64::from(crate::search::length_of(doc.length));
     }
-    terms.values_mut().for_each(|docs| docs.sort_unstable());
+    for docs in terms.values_mut() {
+        docs.sort_unstable();
+    }
     assert_eq!(index_terms(db), terms);
     assert_eq!(index_stats(db), stats);
 }
@@ -118,7 +120,9 @@ fn index_terms(db: &Connection) -> BTreeMap<String, Vec<i64>> {
             .or_default()
             .push(row.get(1).unwrap());
     }
-    found.values_mut().for_each(|docs| docs.sort_unstable());
+    for docs in found.values_mut() {
+        docs.sort_unstable();
+    }
     found
 }
 
