@@ -20,4 +20,6 @@ mod providers;
     reason = "it counts a few dozen words and records"
 )]
 mod reference;
+mod silence;
+mod tidy;
 mod tools;
