@@ -6,6 +6,7 @@
     reason = "a test fails by a panic"
 )]
 
+mod compile_fail;
 mod conformance;
 mod model;
 mod providers;

@@ -18,7 +18,9 @@ use strandline::{
 };
 use tempfile::TempDir;
 
-use crate::reference::{Outcome, Reference};
+use crate::reference::Reference;
+
+pub(crate) type Outcome<T> = Result<T, ErrorKind>;
 
 /// A memory without its random id, and with a `Debug` that shows what differs.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +99,7 @@ const WORDS: [&str; 6] = ["florp", "quux", "blorb", "wibblo", "zmork", "kelb"];
 const QUERY: [&str; 8] = [
     "florp", "quux", "blorb", "wibblo", "zmork", "kelb", "tolb", "absent",
 ];
-const TAGS: [&str; 5] = ["tolb", "Tolb", "grav", "smirk", "onk"];
+const TAGS: [&str; 5] = ["tolb", "Tolb", "tol", "grav", "smirk"];
 const AGENTS: [&str; 2] = ["ada", "Ada"];
 const SESSIONS: [&str; 6] = ["s-0", "s-1", "s-2", "s-3", "s_0", "S-0"];
 
