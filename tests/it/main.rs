@@ -16,3 +16,4 @@ mod providers;
     reason = "it counts a few dozen words and records"
 )]
 mod reference;
+mod two_stores;
