@@ -117,8 +117,11 @@ impl SessionState {
             state.ceiling = state.ceiling.meet(stored.ceiling);
             state.recorded = state.taint.join(taint).can_flow_to(state.taint.join(level));
             state.taint = state.taint.join(taint);
-            if state.raises.len() < stored.raises.len() {
-                state.raises = stored.raises;
+            // Two processes may each have recorded rises that the other didn't know of.
+            for raise in stored.raises {
+                if state.raises.iter().all(|known| known.to != raise.to) {
+                    state.raises.push(raise);
+                }
             }
             owner.get_or_insert(stored.agent);
         }

@@ -9,6 +9,7 @@
 )]
 
 mod cases;
+mod compile_fail;
 mod conformance;
 mod failing;
 mod model;
@@ -23,3 +24,4 @@ mod reference;
 mod silence;
 mod tidy;
 mod tools;
+mod two_stores;

@@ -1,9 +1,11 @@
-//! The crate's providers, as the conformance suite and the model test take them.
+//! The crate's providers, as the conformance suite and the other tests take them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use strandline::conformance::Subject;
-use strandline::storage::{InMemory, Sqlite, SqliteOptions, StorageProvider};
+use strandline::storage::{Durability, InMemory, Sqlite, SqliteOptions, StorageProvider};
+use strandline::{MemoryStore, StoreBuilder};
 use tempfile::TempDir;
 
 pub(crate) struct Memory(pub(crate) Arc<InMemory>);
@@ -49,5 +51,33 @@ impl Subject for File {
         let Self { provider, folder } = self;
         drop(provider);
         Self::open(folder)
+    }
+}
+
+/// Where a store's records live, so that it can be opened again, or twice.
+pub(crate) trait Home {
+    fn new() -> Self;
+    fn open(&self, builder: StoreBuilder) -> MemoryStore;
+}
+
+impl Home for Arc<InMemory> {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn open(&self, builder: StoreBuilder) -> MemoryStore {
+        builder.with_provider(Self::clone(self))
+    }
+}
+
+impl Home for TempDir {
+    fn new() -> Self {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    fn open(&self, builder: StoreBuilder) -> MemoryStore {
+        let path = Path::join(self.path(), "memory.db");
+        let builder = builder.durability(Durability::Normal);
+        builder.open(path).expect("the file opens")
     }
 }

@@ -6,14 +6,12 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use strandline::Classification as Level;
-use strandline::ErrorKind::{self, *};
+use strandline::ErrorKind::*;
 use strandline::Limits;
 use strandline::search::{B, K1, MAX_FREQUENCY, length_of, round_length};
 use strandline::storage::VersionState::{Deleted, Live, Superseded};
 
-use crate::model::{Kept, Known, Row, Sheet};
-
-pub(crate) type Outcome<T> = Result<T, ErrorKind>;
+use crate::model::{Kept, Known, Outcome, Row, Sheet};
 
 #[derive(Default)]
 pub(crate) struct Reference {
