@@ -170,6 +170,9 @@ impl Gate {
         check_limit("reason", reason.len(), REASON_BYTES, "reason_bytes")?;
         let mut state = session.change();
         if level > state.taint {
+            // Another process may have set a lower ceiling. Where the store can't tell, it can't
+            // record the raise either, which then says so.
+            let _ = self.absorb(session.id(), &mut state);
             let act = Act::new(Action::Raise, &Namespace::SESSION);
             if !level.can_flow_to(state.ceiling) {
                 let error = Error::new(
