@@ -13,7 +13,7 @@ use crate::classification::Classification;
 use crate::clock::{Clock, to_micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{MemoryKey, check_limit};
-use crate::session::{AgentId, Inner, Session, SessionId, SessionState};
+use crate::session::{AgentId, Inner, Session, SessionId, SessionState, TaintHold};
 use crate::storage::{Namespace, NewRecord, StorageProvider};
 use crate::sync::{Mutex, unpoisoned};
 
@@ -86,8 +86,7 @@ impl Gate {
 
     /// Leave to read at the taint that the session has now.
     pub(crate) fn read(self: &Arc<Self>, session: &Session, act: Act<'_>) -> Result<ReadGrant> {
-        self.settle(session)?;
-        let level = session.taint();
+        let level = self.settled(session)?.taint;
         self.judge(session.id(), session.agent(), act, level)?;
         Ok(ReadGrant {
             namespace: act.namespace.clone(),
@@ -108,9 +107,8 @@ impl Gate {
         write: impl Fn(&WriteGrant<'_>) -> Result<T>,
     ) -> Result<T> {
         for _ in Classification::ALL {
-            self.settle(session)?;
             let result = {
-                let hold = session.hold();
+                let hold = self.settled(session)?;
                 let level = hold.taint;
                 self.judge(session.id(), session.agent(), act, level)?;
                 write(&WriteGrant {
@@ -267,18 +265,20 @@ impl Gate {
         self.record(id, agent, state, Action::Open)
     }
 
-    /// Makes sure that the session is this store's and its taint is recorded.
-    fn settle(self: &Arc<Self>, session: &Session) -> Result<()> {
+    /// The session's state, held once its taint is recorded.
+    fn settled<'s>(self: &Arc<Self>, session: &'s Session) -> Result<TaintHold<'s>> {
         if !Arc::ptr_eq(self, session.gate()) {
-            return Err(Error::invalid(
-                "the session must have been opened from this store",
-            ));
+            return Err(Error::invalid("the session must have been opened from this store"));
         }
-        if session.hold().recorded {
-            return Ok(());
+        loop {
+            let hold = session.hold();
+            if hold.recorded {
+                return Ok(hold);
+            }
+            drop(hold);
+            let mut state = session.change();
+            self.record(session.id(), session.agent(), &mut state, Action::Raise)?;
         }
-        let mut state = session.change();
-        self.record(session.id(), session.agent(), &mut state, Action::Raise)
     }
 
     /// Asks the host's rules; a denial is noted in the audit.
