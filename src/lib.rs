@@ -1,8 +1,13 @@
 //! Persistent, cross-session memory for AI agents that is *classification-gated*.
 
+#[macro_use]
+mod planted;
+
 mod classification;
 mod clock;
 mod error;
+#[cfg(test)]
+mod noninterference;
 mod record;
 mod session;
 mod store;
