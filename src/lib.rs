@@ -17,6 +17,7 @@ pub mod audit;
 pub mod policy;
 pub mod search;
 pub mod storage;
+pub mod tools;
 
 pub use classification::Classification;
 pub use clock::Clock;

@@ -432,6 +432,17 @@ impl MemoryStore {
     pub(crate) fn pre_tool_call(&self, session: &Session, call: ToolCall) -> Result<ToolCall> {
         self.gate.pre_tool_call(session, &self.namespace, call)
     }
+
+    /// Notes in the audit that a tool refused its arguments.
+    pub(crate) fn refuse_tool_call(
+        &self,
+        session: &Session,
+        tool: &'static str,
+        why: &str,
+    ) -> Result<()> {
+        self.gate
+            .refuse_tool_call(session, &self.namespace, tool, why)
+    }
 }
 
 fn wrong_level(level: Classification, session: Classification) -> Error {

@@ -9,16 +9,24 @@ use crate::session::Session;
 use crate::storage::Namespace;
 
 /// Names under which models send a level, lower case and without separators.
-const LEVEL_FIELDS: [&str; 9] = [
+const LEVEL_FIELDS: [&str; 17] = [
+    "accesslevel",
     "classification",
     "classificationlevel",
     "clearance",
+    "clearancelevel",
+    "confidentiality",
+    "confidentialitylevel",
+    "dataclassification",
     "level",
+    "memorylevel",
+    "securityclassification",
     "securitylevel",
     "sensitivity",
     "sensitivitylevel",
     "sessiontaint",
     "taint",
+    "taintlevel",
 ];
 
 /// A call of one of the tools, on its way to it.
@@ -52,9 +60,24 @@ impl Gate {
         }
         Ok(call)
     }
+
+    /// Notes in the audit that a tool refused its arguments; `why` holds none of their values.
+    pub(crate) fn refuse_tool_call(
+        &self,
+        session: &Session,
+        namespace: &Namespace,
+        tool: &'static str,
+        why: &str,
+    ) -> Result<()> {
+        let act = Act {
+            tool: Some(tool),
+            ..Act::new(Action::ToolCall, namespace)
+        };
+        self.note(session, act, Decision::Refused, format!("{tool}: {why}"))
+    }
 }
 
-fn is_level(name: &str) -> bool {
+pub(crate) fn is_level(name: &str) -> bool {
     let plain: String = name
         .chars()
         .filter(char::is_ascii_alphanumeric)

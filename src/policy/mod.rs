@@ -23,4 +23,6 @@ mod rule;
 pub(crate) use gate::{Act, Gate};
 pub use grant::{HostGrant, ReadGrant, WriteGrant};
 pub(crate) use hook::ToolCall;
+#[cfg(test)]
+pub(crate) use hook::is_level;
 pub use rule::{Denial, Request, Rule};

@@ -70,7 +70,7 @@ impl FromStr for Tag {
         let text: String = text.trim().nfc().collect();
         if text.is_empty() {
             return Err(Error::invalid(
-                "a tag in `tags` must be a text that isn't blank",
+                "a tag (in `tags` or `tag`) must be a text that isn't blank",
             ));
         }
         let folded = fold_case(&text);

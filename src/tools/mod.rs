@@ -1,0 +1,277 @@
+//! What a model calls: the five tools, the text that asks for them, and what it is reminded of.
+//!
+//! - [`definitions`] are the tools as data, in the forms that MCP and the model APIs take.
+//! - [`Tools::call`] runs a call: it goes through the gate's hook, which drops any level that the
+//!   model put into it, and then through the store's verbs, which read the session's taint at that
+//!   moment. A tool reaches nothing else, and never the [`Host`](crate::Host).
+//! - [`AUTO_EXTRACTION_PROMPT`] is the text for the system prompt that has a model save what is
+//!   worth it. The model decides *what* to save; the gate decides *at what level*.
+//! - [`Persona`] turns what is remembered of rules, preferences, persona and projects into a section
+//!   of the prompt.
+//!
+//! # Arguments as models send them
+//! The schemas say what to send. Beyond that these shapes are accepted, and no other:
+//!
+//! | what | also taken |
+//! |---|---|
+//! | the arguments | a string that holds the object; nothing or null, for no arguments |
+//! | an optional field | null, for absent |
+//! | `tags` | one string; a string with commas between the tags; a string that holds the JSON array |
+//! | `max_results` | `5.0`; a string that holds the number; a number above the store's limit, as that limit |
+//! | a level (`classification`, `level`, ...) | has no effect, and is noted in the audit |
+//!
+//! The rest is refused with a message that names the field, what it must hold and what kind of value
+//! came. Values are never repeated, and the refusal is noted in the audit without them.
+
+mod arguments;
+mod definition;
+mod escape;
+mod output;
+mod persona;
+mod prompt;
+
+pub use definition::{Definition, definitions};
+pub use output::ToolResult;
+pub use persona::{Persona, PersonaSection};
+pub use prompt::AUTO_EXTRACTION_PROMPT;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::ToolCall;
+use crate::record::Draft;
+use crate::session::Session;
+use crate::store::{List, MemoryStore, Search};
+use arguments::Refusal;
+use definition::Tool;
+
+/// How many memories `memory_list` returns at most. It is said in the tool's description.
+pub const LIST_LIMIT: usize = 200;
+
+/// Runs tool calls on a store.
+///
+/// A clone is cheap and works on the same store.
+///
+/// ```
+/// use serde_json::json;
+/// use strandline::tools::Tools;
+/// use strandline::{Classification, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let tools = Tools::new(store.clone());
+///
+/// let secret = store.session("s-1", "agent").taint(Classification::Confidential).open()?;
+/// let call = json!({"key": "salary", "content": "5 doubloons", "classification": "PUBLIC"});
+/// let saved = tools.call(&secret, "memory_save", call).expect("one of the five");
+/// assert_eq!(saved.output["classification"], "CONFIDENTIAL"); // whatever the model sent
+///
+/// let open = store.session("s-2", "agent").open()?;
+/// let got = tools.call(&open, "memory_get", json!({"key": "salary"})).expect("one of the five");
+/// assert_eq!(got.output, json!({"found": false, "key": "salary"}));
+/// # Ok::<(), strandline::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tools {
+    store: MemoryStore,
+}
+
+/// Why a call came to nothing.
+enum Failure {
+    Arguments(Refusal),
+    Store(Error),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Arguments(refusal)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Save {
+    key: String,
+    content: String,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+/// The arguments of both `memory_get` and `memory_delete`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keyed {
+    key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Query {
+    query: String,
+    max_results: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tagged {
+    tag: Option<String>,
+}
+
+impl Tools {
+    /// The tools over this store, in the namespace that its verbs work on.
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    /// use strandline::tools::Tools;
+    ///
+    /// let tools = Tools::new(MemoryStore::open_in_memory()?);
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn new(store: MemoryStore) -> Self {
+        Self { store }
+    }
+
+    /// Runs one call, or returns `None` if the tool is none of the five.
+    ///
+    /// `arguments` are what the model sent: the object that the Anthropic API and MCP hand over, or
+    /// the string that the OpenAI API does. A call that fails has a result as well, for the model to
+    /// read; see [`ToolResult`].
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use strandline::MemoryStore;
+    /// use strandline::tools::Tools;
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// let tools = Tools::new(store);
+    ///
+    /// let as_text = r#"{"key": "user-name", "content": "Ada", "tags": "persona"}"#;
+    /// let saved = tools.call(&session, "memory_save", as_text).expect("one of the five");
+    /// assert!(!saved.is_error());
+    ///
+    /// let query = json!({"query": "who is Ada?", "max_results": 3});
+    /// let found = tools.call(&session, "memory_search", query).expect("one of the five");
+    /// assert_eq!(found.output["results"][0]["key"], "user-name");
+    ///
+    /// assert!(tools.call(&session, "read_file", json!({})).is_none());
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn call(
+        &self,
+        session: &Session,
+        name: &str,
+        arguments: impl Into<Value>,
+    ) -> Option<ToolResult> {
+        let tool = Definition::find(name)?;
+        let result = match self.run(session, tool, arguments.into()) {
+            Ok(output) => ToolResult::success(output),
+            Err(failure) => self.fail(session, tool, failure),
+        };
+        Some(result)
+    }
+
+    fn run(
+        &self,
+        session: &Session,
+        tool: &'static Definition,
+        arguments: Value,
+    ) -> Result<Value, Failure> {
+        let (arguments, refusal) = match arguments::to_object(arguments) {
+            Ok(arguments) => (arguments, None),
+            Err(refusal) => (Map::new(), Some(refusal)),
+        };
+        // The gate sees even a call whose arguments are no object: its rules come first.
+        let name = tool.name;
+        let call = ToolCall { name, arguments };
+        let call = self.store.pre_tool_call(session, call)?;
+        if let Some(refusal) = refusal {
+            return Err(refusal.into());
+        }
+        let arguments = arguments::conform(tool, call.arguments)?;
+        Ok(match tool.tool {
+            Tool::Save => self.save(session, read(arguments)?),
+            Tool::Get => self.get(session, &read(arguments)?),
+            Tool::Search => self.search(session, read(arguments)?),
+            Tool::List => self.list(session, read(arguments)?),
+            Tool::Delete => self.delete(session, &read(arguments)?),
+        }?)
+    }
+
+    fn save(&self, session: &Session, Save { key, content, tags }: Save) -> Result<Value> {
+        let draft = Draft::new(key, content).tags(tags);
+        let memory = self.store.save(session, draft)?;
+        Ok(output::saved(&memory))
+    }
+
+    fn get(&self, session: &Session, Keyed { key }: &Keyed) -> Result<Value> {
+        let memory = self.store.get(session, key)?;
+        Ok(output::got(key, memory.as_ref()))
+    }
+
+    fn search(&self, session: &Session, arguments: Query) -> Result<Value> {
+        let Query { query, max_results } = arguments;
+        let limit = self.store.limits().max_results;
+        let number = max_results.unwrap_or(Search::DEFAULT_MAX_RESULTS);
+        let search = Search::new(query.as_str()).max_results(number);
+        let hits = self.store.search(session, search)?;
+        let cut = max_results.filter(|&wanted| wanted > limit).map(|_| limit);
+        Ok(output::found(&query, &hits, cut))
+    }
+
+    fn list(&self, session: &Session, Tagged { tag }: Tagged) -> Result<Value> {
+        let list = List::new().limit(LIST_LIMIT).count();
+        let list = match tag {
+            Some(tag) => list.tag(tag),
+            None => list,
+        };
+        Ok(output::listed(&self.store.list(session, list)?))
+    }
+
+    fn delete(&self, session: &Session, Keyed { key }: &Keyed) -> Result<Value> {
+        self.store.delete(session, key)?;
+        Ok(output::deleted(key))
+    }
+
+    /// The result of a call that failed. Refused arguments are noted in the audit here; what the
+    /// gate refuses it notes itself.
+    fn fail(&self, session: &Session, tool: &Definition, failure: Failure) -> ToolResult {
+        let (error, message) = match failure {
+            Failure::Arguments(refusal) => (Error::invalid(refusal.audit()), refusal.message(tool)),
+            Failure::Store(error) => {
+                let message = output::explain(&error);
+                (error, message)
+            }
+        };
+        if matches!(
+            error.kind(),
+            ErrorKind::InvalidArgument | ErrorKind::LimitExceeded
+        ) {
+            let noted = self
+                .store
+                .refuse_tool_call(session, tool.name, &error.to_string());
+            if let Err(error) = noted {
+                let message = output::explain(&error);
+                return ToolResult::failure(error, &message);
+            }
+        }
+        ToolResult::failure(error, &message)
+    }
+}
+
+/// The arguments of a tool, from an object that conforms to its schema.
+fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T> {
+    // Without its source: serde's message would quote a value.
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|_| Error::internal("a tool's schema and its parser differ"))
+}
+
+#[cfg(test)]
+mod tests;
