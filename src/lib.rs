@@ -86,9 +86,14 @@
 //!
 //! - `conformance`: the suite of tests that every storage provider must pass.
 
+#[macro_use]
+mod planted;
+
 mod classification;
 mod clock;
 mod error;
+#[cfg(test)]
+mod noninterference;
 mod record;
 mod session;
 mod store;

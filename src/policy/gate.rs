@@ -1,6 +1,7 @@
 //! The gate itself: sessions in, grants out.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Weak};
 
 use chrono::{DateTime, Utc};
@@ -21,7 +22,6 @@ use crate::sync::{Mutex, unpoisoned};
 const REASON_BYTES: usize = 1_024;
 
 /// Turns sessions into grants. One for each store, shared by its clones and namespaces.
-#[derive(Debug)]
 pub(crate) struct Gate {
     provider: Arc<dyn StorageProvider>,
     rules: Vec<Arc<dyn Rule>>,
@@ -57,6 +57,13 @@ impl<'a> Act<'a> {
     }
 }
 
+impl fmt::Debug for Gate {
+    /// Without the open sessions: whoever may see one store's `Debug` may not know of all of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
+    }
+}
+
 impl Gate {
     pub(crate) fn new(
         provider: Arc<dyn StorageProvider>,
@@ -86,7 +93,10 @@ impl Gate {
 
     /// Leave to read at the taint that the session has now.
     pub(crate) fn read(self: &Arc<Self>, session: &Session, act: Act<'_>) -> Result<ReadGrant> {
-        let level = self.settled(session)?.taint;
+        let level = match self.settled(session)? {
+            hold if planted!(ReadsAtCeiling) => hold.ceiling,
+            hold => hold.taint,
+        };
         self.judge(session.id(), session.agent(), act, level)?;
         Ok(ReadGrant {
             namespace: act.namespace.clone(),
@@ -122,7 +132,7 @@ impl Gate {
                     actor: session.agent().clone(),
                     action: act.action,
                     detail: None,
-                    _hold: Some(hold),
+                    _hold: Some(hold).filter(|_| !planted!(HoldDropped)),
                 })
             };
             match result {
@@ -169,10 +179,13 @@ impl Gate {
     ) -> Result<Classification> {
         check_limit("reason", reason.len(), REASON_BYTES, "reason_bytes")?;
         let mut state = session.change();
+        // Another process may have set a ceiling. If that can't be read, the taint rises anyway.
+        let known = if level > state.taint {
+            self.absorb(session.id(), &mut state)
+        } else {
+            Ok(())
+        };
         if level > state.taint {
-            // Another process may have set a lower ceiling. Where the store can't tell, it can't
-            // record the raise either, which then says so.
-            let _ = self.absorb(session.id(), &mut state);
             let act = Act::new(Action::Raise, &Namespace::SESSION);
             if !level.can_flow_to(state.ceiling) {
                 let error = Error::new(
@@ -185,6 +198,7 @@ impl Gate {
             self.judge(session.id(), session.agent(), act, level)?;
             state.rise(level, reason, self.now());
         }
+        known?;
         self.record(session.id(), session.agent(), &mut state, Action::Raise)?;
         Ok(state.taint)
     }
@@ -206,6 +220,8 @@ impl Gate {
         if let Some(session) = known {
             same_agent(session.agent(), agent)?;
             let mut state = session.change();
+            // Another process may have raised it since.
+            self.absorb(id, &mut state)?;
             self.admit(id, agent, &mut state, taint, ceiling)?;
             drop(state);
             return Ok(session);
@@ -259,7 +275,9 @@ impl Gate {
             let detail = String::from("resumed");
             return self.append(id, agent, act, level, Decision::Allowed, detail);
         }
-        self.record(id, agent, state, Action::Open)
+        self.record(id, agent, state, Action::Open)?;
+        // Another process may have raised the session above the ceiling meanwhile.
+        state.tighten(ceiling)
     }
 
     /// The session's state, held once its taint is recorded.

@@ -16,6 +16,8 @@
 mod gate;
 mod grant;
 mod hook;
+#[cfg(all(test, shuttle))]
+mod races;
 mod rule;
 
 pub(crate) use gate::{Act, Gate};

@@ -74,14 +74,15 @@ impl SessionState {
         Ok(())
     }
 
-    /// Takes on what another handle of the session recorded.
-    pub(crate) fn absorb(&mut self, other: &Self) {
-        self.ceiling = self.ceiling.meet(other.ceiling).join(other.taint);
-        if other.taint > self.taint {
-            self.taint = other.taint;
-            self.raises.clone_from(&other.raises);
-            self.recorded = true;
+    /// Takes on what the store has of the session.
+    pub(crate) fn absorb(&mut self, stored: &Self) {
+        if stored.taint > self.taint {
+            self.taint = stored.taint;
+            self.raises.clone_from(&stored.raises);
         }
+        self.ceiling = self.ceiling.meet(stored.ceiling).join(self.taint);
+        let same = (self.taint, self.ceiling) == (stored.taint, stored.ceiling);
+        self.recorded = same && stored.recorded;
     }
 
     /// The content of the session's record.

@@ -22,6 +22,7 @@ mod providers;
 )]
 mod reference;
 mod silence;
+mod taint;
 mod tidy;
 mod tools;
 mod two_stores;

@@ -43,7 +43,9 @@ impl Log {
         let marker = MARKER.to_lowercase();
         let line = shown.lines().find(|line| line.contains(&marker));
         assert_eq!(line, None);
-        let hex: String = MARKER.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = MARKER
+            .bytes()
+            .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
         assert!(!shown.contains(&hex));
     }
 }
@@ -73,19 +75,22 @@ fn stores() -> [(Option<tempfile::TempDir>, MemoryStore); 2] {
 }
 
 fn use_everything(log: &mut Log, store: &MemoryStore, low: &Session, high: &Session) {
-    let long = MARKER.repeat(9);
+    let oversized = MARKER.repeat(9);
     log.debug(&draft());
     log.result(store.save(low, draft()));
     log.result(store.save_all(high, [draft(), draft()]));
-    log.result(store.save_all(high, [Draft::new(MARKER, "fine"), Draft::new(&*long, "no")]));
+    log.result(store.save_all(
+        high,
+        [Draft::new(MARKER, "fine"), Draft::new(&*oversized, "no")],
+    ));
     log.result(store.get(high, MARKER));
-    log.result(store.get(low, &long));
+    log.result(store.get(low, &oversized));
     log.result(store.search(high, Search::new(MARKER)));
-    log.result(store.search(high, Search::new(&*long)));
+    log.result(store.search(high, Search::new(&*oversized)));
     log.result(store.search(high, Search::new(MARKER).max_results(0)));
     log.debug(&Search::new(MARKER));
     log.result(store.list(high, List::new().tag(MARKER).limit(1)));
-    log.result(store.list(high, List::new().tag(&*long)));
+    log.result(store.list(high, List::new().tag(&*oversized)));
     log.debug(&List::new().tag(MARKER));
     store
         .save(high, Draft::new(format!("{MARKER} 2"), MARKER))

@@ -75,8 +75,11 @@ impl VisibleScope {
         let count = |number: i64| u64::try_from(number).map_err(|_| unexpected("count"));
         while let Some(row) = rows.next()? {
             let slot = row.get(0)?;
-            if sees(view.session, slot) {
+            let seen = sees(view.session, slot);
+            if seen || planted!(PostingsOfAllLevels) {
                 slots.push(slot);
+            }
+            if seen || planted!(CorpusOfAllLevels) {
                 corpus.records += count(row.get(1)?)?;
                 corpus.length += count(row.get(2)?)?;
             }
@@ -145,6 +148,9 @@ struct Expired {
 
 impl Expired {
     fn read(db: &Connection, view: View, agent: &AgentId) -> Result<Self> {
+        if planted!(ExpiryUnranked) {
+            return Ok(Self::default());
+        }
         let sql = "SELECT key FROM records
                    WHERE scope = ?1 AND state = 0 AND expires_at <= ?2 AND level <= ?3";
         let mut select = db.prepare_cached(sql)?;
@@ -253,7 +259,13 @@ fn break_ties(db: &Connection, found: Vec<Candidate>, limit: usize) -> Result<Ve
     keyed.sort_by(|(a, a_time, a_key), (b, b_time, b_key)| {
         b.score
             .total_cmp(&a.score)
-            .then(b_time.cmp(a_time))
+            .then_with(|| {
+                if planted!(TiesByRow) {
+                    b.doc.cmp(&a.doc)
+                } else {
+                    b_time.cmp(a_time)
+                }
+            })
             .then_with(|| a_key.cmp(b_key))
     });
     keyed.truncate(limit);

@@ -58,10 +58,17 @@ fn save_one(
     // Taken first: renumbering the scope changes the rows that are read next.
     let seq = index::next_seq(db, scope)?;
     let live = live_versions(db, scope, &record.key)?;
-    let old = live.iter().find(|old| old.level == rank);
+    let old = live
+        .iter()
+        .find(|old| old.level == rank || planted!(SupersedesAnyLevel));
     let version = match old {
         Some(old) => old.version + 1,
         None => last_version(db, scope, &record.key, rank)? + 1,
+    };
+    let version = if planted!(VersionsOverLevels) {
+        version + live.len() as u64
+    } else {
+        version
     };
     let unexpired = old.filter(|old| old.expires_at.is_none_or(|at| at > now));
     let created_at = unexpired.map_or(now, |old| old.created_at);
@@ -75,7 +82,7 @@ fn save_one(
     let shadow = above.min().unwrap_or(UNSHADOWED);
     for lower in live
         .iter()
-        .filter(|lower| lower.level < rank && lower.shadow > rank)
+        .filter(|lower| lower.level < rank && lower.shadow > rank && !planted!(ShadowKeptOnSave))
     {
         shade(db, lower, rank)?;
     }
@@ -117,7 +124,10 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
         }));
     };
     end(db, scope, key, old, End::Deleted, now)?;
-    for lower in live.iter().filter(|lower| lower.shadow == rank) {
+    for lower in live
+        .iter()
+        .filter(|lower| lower.shadow == rank && !planted!(ShadowKeptOnDelete))
+    {
         shade(db, lower, old.shadow)?;
     }
     append(db, &grant.facts(key, old.version))?;
@@ -160,7 +170,7 @@ fn refuse_stale_taint(db: &Connection, grant: &WriteGrant<'_>) -> Result<()> {
     let mut select = db.prepare_cached(sql)?;
     let recorded: Option<u8> = select.query_row(names, |row| row.get(0)).optional()?;
     match recorded.map(level).transpose()? {
-        Some(taint) if taint > grant.level() => Err(Error::new(
+        Some(taint) if taint > grant.level() && !planted!(StaleTaintAccepted) => Err(Error::new(
             ErrorKind::TaintRaised,
             format!("the session's taint is {taint}, above {}", grant.level()),
         )),
@@ -253,6 +263,11 @@ fn shade(db: &Connection, live: &Live, shadow: u8) -> Result<()> {
     let doc = Doc { slot, ..live.doc };
     index::remove(db, live.doc, &live.text)?;
     index::add(db, doc, &live.text)?;
+    let shadow = if planted!(ShadowColumnKept) {
+        live.shadow
+    } else {
+        shadow
+    };
     let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";
     db.prepare_cached(sql)?
         .execute(params![live.id, shadow, doc.to_rowid()])?;

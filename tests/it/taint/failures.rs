@@ -1,0 +1,244 @@
+//! What holds where the storage fails, another process steps in, or a host rule panics.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use strandline::Classification::{Confidential, Internal, Public, Restricted};
+use strandline::audit::{Action, Entry, Event, Query};
+use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
+use strandline::storage::{
+    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
+    Version,
+};
+use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
+
+use super::{on_each_provider, quick};
+
+/// A provider that does something first, and may fail, whenever it saves.
+struct Watched<F> {
+    records: Arc<InMemory>,
+    before_save: F,
+}
+
+impl<F> std::fmt::Debug for Watched<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watched").finish_non_exhaustive()
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
+    fn is_durable(&self) -> bool {
+        self.records.is_durable()
+    }
+
+    fn get(&self, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
+        self.records.get(grant, key)
+    }
+
+    fn list(&self, grant: &ReadGrant, request: &ListRequest) -> Result<ListPage> {
+        self.records.list(grant, request)
+    }
+
+    fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
+        self.records.search(grant, request)
+    }
+
+    fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
+        (self.before_save)()?;
+        self.records.save(grant, records)
+    }
+
+    fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+        self.records.delete(grant, key)
+    }
+
+    fn append(&self, event: &Event) -> Result<()> {
+        self.records.append(event)
+    }
+
+    fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+        self.records.history(grant, key)
+    }
+
+    fn audit(&self, grant: &HostGrant, query: &Query) -> Result<Vec<Entry>> {
+        self.records.audit(grant, query)
+    }
+}
+
+/// A store whose saves fail while the switch is on.
+fn failing() -> (MemoryStore, Arc<AtomicBool>, Arc<InMemory>) {
+    let (fails, records) = (Arc::new(AtomicBool::new(false)), Arc::new(InMemory::new()));
+    let switch = fails.clone();
+    let before_save = move || {
+        if switch.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Full, "no space"));
+        }
+        Ok(())
+    };
+    let provider = Watched {
+        records: records.clone(),
+        before_save,
+    };
+    (quick().with_provider(Arc::new(provider)), fails, records)
+}
+
+#[test]
+fn a_raise_that_can_not_be_recorded_holds_and_stops_the_session() {
+    let (store, fails, records) = failing();
+    let session = store.session("s", "agent").open().unwrap();
+    store.save(&session, Draft::new("k", "public")).unwrap();
+
+    fails.store(true, Ordering::SeqCst);
+    let error = session.raise(Internal, "opened the wiki").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Full);
+    assert_eq!(session.taint(), Internal);
+
+    let full = |error: Error| assert_eq!(error.kind(), ErrorKind::Full);
+    full(store.get(&session, "k").unwrap_err());
+    full(store.list(&session, List::new()).unwrap_err());
+    full(store.search(&session, Search::new("public")).unwrap_err());
+    full(store.save(&session, Draft::new("k", "v")).unwrap_err());
+    full(
+        store
+            .save_all(&session, [Draft::new("k", "v")])
+            .unwrap_err(),
+    );
+    full(store.delete(&session, "k").unwrap_err());
+    full(session.raise(Public, "no rise").unwrap_err());
+    full(store.session("s", "agent").open().unwrap_err());
+    assert_eq!(session.taint(), Internal);
+
+    fails.store(false, Ordering::SeqCst);
+    assert!(store.get(&session, "k").unwrap().is_some());
+    let saved = store.save(&session, Draft::new("k", "internal")).unwrap();
+    assert_eq!(saved.classification, Internal);
+    let restarted = quick().with_provider(records);
+    let resumed = restarted.session("s", "agent").open().unwrap();
+    assert_eq!(resumed.taint(), Internal);
+}
+
+#[test]
+fn a_session_that_can_not_be_recorded_does_not_open() {
+    let (store, fails, _) = failing();
+    fails.store(true, Ordering::SeqCst);
+    let error = store
+        .session("s", "agent")
+        .taint(Internal)
+        .open()
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Full);
+    fails.store(false, Ordering::SeqCst);
+    assert_eq!(store.session("s", "agent").open().unwrap().taint(), Public);
+}
+
+/// Between what the gate reads of a session and what it writes, another process raises the session.
+#[test]
+fn a_ceiling_below_a_raise_that_came_in_between_is_refused() {
+    let records = Arc::new(InMemory::new());
+    let meddling: Arc<Mutex<Option<MemoryStore>>> = Arc::default();
+    let meddler = meddling.clone();
+    let before_save = move || {
+        if let Some(other) = meddler.lock().unwrap().take() {
+            other.session("s", "agent").taint(Confidential).open()?;
+        }
+        Ok(())
+    };
+    let provider = Watched {
+        records: records.clone(),
+        before_save,
+    };
+    let store = quick().with_provider(Arc::new(provider));
+    store.session("s", "agent").open().unwrap();
+
+    *meddling.lock().unwrap() = Some(quick().with_provider(records));
+    let refused = store
+        .session("s", "agent")
+        .ceiling(Internal)
+        .open()
+        .unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::SessionMismatch);
+    assert_eq!(
+        store.session("s", "agent").open().unwrap().taint(),
+        Confidential
+    );
+}
+
+/// Panics when this is asked for and the switch is on.
+#[derive(Debug)]
+struct Panics(Action, Arc<AtomicBool>);
+
+impl Rule for Panics {
+    fn judge(&self, request: &Request<'_>) -> Option<Denial> {
+        let panics = request.action == self.0 && self.1.load(Ordering::SeqCst);
+        assert!(!panics, "a rule's own fault");
+        None
+    }
+}
+
+#[test]
+fn a_rule_that_panics_breaks_no_later_call() {
+    let actions = [
+        Action::Open,
+        Action::Raise,
+        Action::Save,
+        Action::Get,
+        Action::Search,
+        Action::List,
+        Action::Delete,
+    ];
+    for action in actions {
+        on_each_provider_with_rule(action, |store, on| {
+            let session = store.session("s", "agent").open().unwrap();
+            store.save(&session, Draft::new("k", "before")).unwrap();
+            on.store(true, Ordering::SeqCst);
+            assert!(catch_unwind(AssertUnwindSafe(|| use_all(store))).is_err());
+            on.store(false, Ordering::SeqCst);
+
+            assert_eq!(session.raise(Restricted, "read more").unwrap(), Restricted);
+            let saved = store.save(&session, Draft::new("k", "after")).unwrap();
+            assert_eq!(saved.classification, Restricted);
+            use_all(store);
+        });
+    }
+}
+
+fn on_each_provider_with_rule(action: Action, test: impl Fn(&MemoryStore, &AtomicBool)) {
+    let folder = tempfile::tempdir().unwrap();
+    let on = Arc::new(AtomicBool::new(false));
+    let builder = || quick().rule(Arc::new(Panics(action, on.clone())));
+    test(&builder().open_in_memory().unwrap(), &on);
+    test(
+        &builder().open(folder.path().join("memory.db")).unwrap(),
+        &on,
+    );
+}
+
+/// Does every action once, in the session that is open and in a new one.
+fn use_all(store: &MemoryStore) {
+    let session = store.session("s", "agent").open().unwrap();
+    session.raise(Restricted, "read more").unwrap();
+    store.save(&session, Draft::new("k", "v")).unwrap();
+    assert!(store.get(&session, "k").unwrap().is_some());
+    assert_eq!(store.search(&session, Search::new("v")).unwrap().len(), 1);
+    assert_eq!(store.list(&session, List::new()).unwrap().memories.len(), 1);
+    store.delete(&session, "k").unwrap();
+    store.session("another", "agent").open().unwrap();
+}
+
+#[test]
+fn a_panic_in_a_thread_leaves_the_session_to_the_others() {
+    on_each_provider(|open| {
+        let store = open();
+        let session = store.session("s", "agent").open().unwrap();
+        let (there, handle) = (store.clone(), session.clone());
+        let died = std::thread::spawn(move || {
+            there.save(&handle, Draft::new("k", "v")).unwrap();
+            panic!("a fault of the host");
+        });
+        assert!(died.join().is_err());
+        assert!(store.get(&session, "k").unwrap().is_some());
+        session.raise(Internal, "opened the wiki").unwrap();
+    });
+}
