@@ -179,7 +179,7 @@ impl StorageProvider for InMemory {
             .into_iter()
             .flat_map(|slot| slot.levels.values().flatten())
             .collect();
-        rows.sort_by_key(|row| std::cmp::Reverse((row.version.memory.updated_at, row.order)));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.order));
         Ok(rows.into_iter().map(|row| row.version.clone()).collect())
     }
 

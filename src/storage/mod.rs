@@ -235,8 +235,8 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Those of the storage only.
     fn append(&self, event: &audit::Event) -> Result<()>;
 
-    /// Every version of a key at every level: newest first by `updated_at`, the later stored first
-    /// among equals (clause 5).
+    /// Every version of a key at every level: the last stored first, whatever the clock did (clause
+    /// 5). The gate takes the first stored as the one that opened a session.
     ///
     /// # Errors
     /// Those of the storage only.

@@ -1,7 +1,6 @@
 //! What a store must answer, told as naively as possible: one vector of versions, nothing kept
 //! sorted, nothing indexed, every question answered by looking at everything.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -169,7 +168,6 @@ impl Reference {
     pub(crate) fn history(&self, agent: &str, key: &str) -> Vec<Kept> {
         let mut versions: Vec<Kept> = self.versions.iter().rev().cloned().collect();
         versions.retain(|(row, ..)| row.agent == agent && row.key == key);
-        versions.sort_by_key(|(row, ..)| Reverse(row.updated)); // stable: the later stored first
         versions
     }
 }

@@ -138,7 +138,7 @@ pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Re
     };
     let mut select = db.prepare_cached(&format!(
         "SELECT {COLUMNS}, r.state, r.ended_at FROM records r
-         WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.updated_at DESC, r.id DESC"
+         WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.id DESC"
     ))?;
     let mut rows = select.query(params![scope, key.as_str()])?;
     let mut versions = Vec::new();
