@@ -56,6 +56,10 @@ impl Words {
         }
     }
 
+    #[allow(dead_code)]
+    pub(crate) fn word(&self, r: usize) -> &str {
+        &self.words[r]
+    }
     fn draw(&self, random: &mut Random) -> &str {
         let at = random.unit() * self.sums[VOCABULARY - 1];
         &self.words[self.sums.partition_point(|&sum| sum <= at)]

@@ -1,6 +1,7 @@
 //! What the store's verbs cost, each beside the same work done by hand in rusqlite.
 //!
-//! `cargo bench` measures at 1,000, 10,000 and 100,000 memories; `cargo bench -- 1k 10k` at those.
+//! `cargo bench` measures at 1,000, 10,000 and 100,000 memories; `cargo bench -- 1k 10k` at those,
+//! and `cargo bench -- 100k search` one verb only.
 //! By hand means prepared statements on the same tables, kept for the whole run: no session, no
 //! validation, no text analysis. Calls of both sides take turns, on copies of one file. Each ratio is
 //! one of medians within one run.
@@ -26,10 +27,12 @@ use strandline::storage::Durability;
 use strandline::{Classification, Draft, MemoryStore, Session};
 
 use data::{Item, Words};
-use measure::{Aim, report};
+use measure::{Aim, Comparison, report};
 
 /// New keys for each measurement of saves.
 const SAVES: usize = 400;
+
+const SIZES: [(&str, usize); 3] = [("1k", 1_000), ("10k", 10_000), ("100k", 100_000)];
 
 fn main() {
     let words = Words::new();
@@ -39,39 +42,52 @@ fn main() {
          calls.\n`ORDER BY rank` runs on an FTS5 table with positions and sizes, which it needs, \
          over the same terms in the same file."
     );
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let wanted: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
+    let args = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    let (sizes, verbs): (Vec<String>, Vec<String>) =
+        args.partition(|arg| SIZES.iter().any(|(name, _)| name == arg));
     let start = Instant::now();
-    for (name, count) in [("1k", 1_000), ("10k", 10_000), ("100k", 100_000)] {
-        if wanted.is_empty() || wanted.iter().any(|&arg| arg == name) {
-            measure_size(&words, name, count);
+    for (name, count) in SIZES {
+        if sizes.is_empty() || sizes.iter().any(|arg| arg == name) {
+            measure_size(&words, name, count, &verbs);
         }
     }
     println!("\n{:.0} s in all", start.elapsed().as_secs_f64());
 }
 
-fn measure_size(words: &Words, name: &str, count: usize) {
+fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
     println!("\n{name}: {count} memories of one agent at four levels");
     let bench = Bench::new(words, count);
-    let (queries, aim) = match count {
+    let (queries, faster) = match count {
         100_000 => (200, Aim::Faster(5.0)),
         _ => (400, Aim::None),
     };
-    let hits = data::hit_queries(bench.loaded(), queries);
-    let zipfs = data::zipf_queries(words, queries);
-    report("get", &reads::gets(&bench), Aim::Within(1.5));
-    report("list, page of 100", &reads::lists(&bench, None), Aim::None);
-    report(
-        "list by tag",
-        &reads::lists(&bench, Some("tag07")),
-        Aim::None,
+    let (hits, zipfs) = (
+        data::hit_queries(bench.loaded(), queries),
+        data::zipf_queries(words, queries),
     );
-    report("search, HIT", &searches::searches(&bench, &hits), aim);
-    report("search, ZIPF", &searches::searches(&bench, &zipfs), aim);
-    let saves = saves::saves(&bench, Durability::Full);
-    report("save, Durability::Full", &saves, Aim::Within(1.5));
-    let saves = saves::saves(&bench, Durability::Normal);
-    report("save, Durability::Normal", &saves, Aim::Within(1.5));
+    let within = Aim::Within(1.5);
+    let run = |name: &str, aim: Aim, measure: &dyn Fn() -> Comparison| {
+        if verbs.is_empty() || verbs.iter().any(|verb| name.contains(verb)) {
+            report(name, &measure(), aim);
+        }
+    };
+    run("get", within, &|| reads::gets(&bench));
+    run("list, page of 100", Aim::None, &|| {
+        reads::lists(&bench, None)
+    });
+    run("list by tag", Aim::None, &|| {
+        reads::lists(&bench, Some("tag07"))
+    });
+    run("search, HIT", faster, &|| searches::searches(&bench, &hits));
+    run("search, ZIPF", faster, &|| {
+        searches::searches(&bench, &zipfs)
+    });
+    run("save, Durability::Full", within, &|| {
+        saves::saves(&bench, Durability::Full)
+    });
+    run("save, Durability::Normal", within, &|| {
+        saves::saves(&bench, Durability::Normal)
+    });
 }
 
 /// A store of the data, and the hand's copy of its file.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row, Statement, params};
-use strandline::search::{analysis, round_length};
+use strandline::search::{MAX_FREQUENCY, analysis, length_of, round_length};
 use strandline::storage::Durability;
 use uuid::Uuid;
 
@@ -12,6 +13,8 @@ use crate::data::Item;
 /// A connection with the settings that the crate's own have.
 pub(crate) fn connect(path: &Path, durability: Durability) -> Connection {
     let db = Connection::open(path).unwrap();
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .unwrap();
     let synchronous = match durability {
         Durability::Full => "FULL",
         Durability::Normal => "NORMAL",
@@ -29,6 +32,7 @@ pub(crate) fn connect(path: &Path, durability: Durability) -> Connection {
 pub(crate) const NOW: i64 = 1_700_000_000_000_000;
 
 /// A record as a caller would want it, with nothing checked.
+#[expect(dead_code, reason = "reading them is the work")]
 pub(crate) struct Record {
     pub(crate) key: String,
     pub(crate) content: String,
@@ -119,9 +123,7 @@ pub(crate) fn add_ranked_index(db: &Connection) {
     while let Some(row) = rows.next().unwrap() {
         let text = |column| row.get::<_, String>(column).unwrap();
         let tags: Vec<String> = serde_json::from_str(&text(2)).unwrap();
-        let (terms, _) = terms(&text(1), &tags, &text(3), u32::MAX, |term, _| {
-            term.to_owned()
-        });
+        let terms = terms(&text(1), &tags, &text(3));
         insert
             .execute(params![row.get::<_, i64>(0).unwrap(), terms])
             .unwrap();
@@ -141,47 +143,45 @@ pub(crate) fn match_any(query: &str) -> String {
     quoted.join(" OR ")
 }
 
-/// The terms of a record as text for an index, and its length. The repeats of a term, up to `most`,
-/// are written by `repeat`.
-fn terms(
-    key: &str,
-    tags: &[String],
-    content: &str,
-    most: u32,
-    repeat: impl Fn(&str, u32) -> String,
-) -> (String, u32) {
+/// The terms of a record as text, each as often as the record has it.
+fn terms(key: &str, tags: &[String], content: &str) -> String {
     let found = analysis::document(key, tags.iter().map(String::as_str), content);
     let mut text = String::new();
     for (term, count) in &found.counts {
-        text.push_str(term);
-        text.push(' ');
-        for number in 2..=(*count).min(most) {
-            text.push_str(&repeat(term, number));
+        for _ in 0..*count {
+            text.push_str(term);
             text.push(' ');
         }
     }
-    (text, found.length)
+    text
 }
 
 /// What is written for one memory, made ready outside the measured time.
 pub(crate) struct Rows<'i> {
     item: &'i Item,
     tags: String,
-    terms: String,
+    /// The rows of the index: how often the record has the terms, and the terms.
+    terms: Vec<(i64, String)>,
     length: u8,
 }
 
 impl<'i> Rows<'i> {
     pub(crate) fn of(item: &'i Item) -> Self {
         let tags = [item.tag.clone()];
-        let most = strandline::search::MAX_FREQUENCY;
-        let repeat = |term: &str, number| format!("{term}^{number}");
-        let (terms, length) = terms(&item.key, &tags, &item.content, most, repeat);
+        let analysed = analysis::document(&item.key, [item.tag.as_str()], &item.content);
+        let terms = (1..=MAX_FREQUENCY).filter_map(|frequency| {
+            let found = analysed
+                .counts
+                .iter()
+                .filter(|(_, count)| frequency == MAX_FREQUENCY.min(*count));
+            let terms: Vec<&str> = found.map(|(term, _)| term.as_str()).collect();
+            (!terms.is_empty()).then(|| (i64::from(frequency), terms.join(" ")))
+        });
         Self {
             item,
             tags: serde_json::to_string(&tags).unwrap(),
-            terms,
-            length: round_length(length),
+            terms: terms.collect(),
+            length: round_length(analysed.length),
         }
     }
 }
@@ -247,7 +247,7 @@ impl<'db> Saver<'db> {
             .query_row([self.scope], |row| row.get(0))
             .unwrap();
         let range = (self.scope << 4) | i64::from(level);
-        let doc = (((range << 29) | sequence) << 8) | i64::from(*length);
+        let doc = ((((range << 27) | sequence) << 8) | i64::from(*length)) << 2;
         self.record
             .execute(params![
                 self.scope,
@@ -265,8 +265,10 @@ impl<'db> Saver<'db> {
         self.tag
             .execute(params![self.scope, item.tag, item.key, level, record])
             .unwrap();
-        self.terms.execute(params![doc, terms]).unwrap();
-        let length = strandline::search::length_of(*length);
+        for (frequency, terms) in terms {
+            self.terms.execute(params![doc | frequency, terms]).unwrap();
+        }
+        let length = length_of(*length);
         self.stats
             .execute(params![self.scope, level, length])
             .unwrap();

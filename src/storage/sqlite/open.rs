@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{Durability, SqliteOptions, schema};
@@ -44,6 +45,8 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(options.busy_timeout)?;
     db.set_prepared_statement_cache_capacity(64);
+    // Plans must not depend on the values that are bound: SQLite would plan a statement anew for each.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.pragma_update(None, "trusted_schema", "OFF")?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     db.pragma_update(None, "secure_delete", "ON")?;
