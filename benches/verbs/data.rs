@@ -1,6 +1,8 @@
 //! Made-up memories and queries, the same on every machine: words by Zipf's law, levels and tags
 //! evenly.
 
+use std::fmt::Write as _;
+
 use strandline::Classification;
 
 const LEVELS: [Classification; 4] = Classification::ALL;
@@ -56,10 +58,6 @@ impl Words {
         }
     }
 
-    #[allow(dead_code)]
-    pub(crate) fn word(&self, r: usize) -> &str {
-        &self.words[r]
-    }
     fn draw(&self, random: &mut Random) -> &str {
         let at = random.unit() * self.sums[VOCABULARY - 1];
         &self.words[self.sums.partition_point(|&sum| sum <= at)]
@@ -204,8 +202,9 @@ fn line(query: &Query) -> String {
 fn digest(lines: impl Iterator<Item = String>) -> String {
     let mut hash = hmac_sha256::Hash::new();
     lines.for_each(|line| hash.update(line));
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let mut hex = String::new();
+    for byte in hash.finalize() {
+        write!(hex, "{byte:02x}").unwrap();
+    }
+    hex
 }

@@ -163,18 +163,18 @@ fn memories(mut rows: rusqlite::Rows<'_>, agent: &AgentId) -> Result<Vec<Memory>
 }
 
 pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
-    let Some(agent) = grant.agent() else {
-        return Ok(Vec::new());
-    };
-    let Some(scope) = scope_id(db, grant.namespace(), agent)? else {
-        return Ok(Vec::new());
-    };
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
         ", r.state, r.ended_at FROM records r
          WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.updated_at DESC, r.id DESC"
     );
+    let Some(agent) = grant.agent() else {
+        return Ok(Vec::new());
+    };
+    let Some(scope) = scope_id(db, grant.namespace(), agent)? else {
+        return Ok(Vec::new());
+    };
     let mut select = db.prepare_cached(SQL)?;
     let mut rows = select.query(params![scope, key.as_str()])?;
     let mut versions = Vec::new();
