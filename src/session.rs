@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use unicode_normalization::UnicodeNormalization;
 
 use crate::classification::Classification;
 use crate::error::{Error, Result};
 use crate::policy::Gate;
+use crate::record::nfc;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, unpoisoned};
 
 pub(crate) use state::SessionState;
@@ -38,7 +38,7 @@ macro_rules! id {
             type Err = Error;
 
             fn from_str(text: &str) -> Result<Self> {
-                let text: String = text.nfc().collect();
+                let text = nfc(text);
                 if text.trim().is_empty() || text.len() > ID_BYTES {
                     return Err(Error::invalid(concat!(
                         $what, " must be a text of 1 to 256 bytes that isn't blank"

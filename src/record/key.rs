@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use unicode_normalization::UnicodeNormalization;
 
+use super::text::nfc;
 use crate::error::{Error, Result};
 
 /// The name of a memory within its agent and namespace.
@@ -50,7 +50,7 @@ impl FromStr for MemoryKey {
         if text.trim().is_empty() {
             return Err(Error::invalid("`key` must be a text that isn't blank"));
         }
-        Ok(Self(text.nfc().collect()))
+        Ok(Self(nfc(text)))
     }
 }
 

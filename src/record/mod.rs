@@ -5,6 +5,7 @@ mod key;
 mod limits;
 mod memory;
 mod tag;
+mod text;
 
 pub use draft::Draft;
 pub(crate) use draft::{parse_key, parse_tag, validate};
@@ -13,3 +14,4 @@ pub use limits::Limits;
 pub(crate) use limits::check as check_limit;
 pub use memory::Memory;
 pub use tag::Tag;
+pub(crate) use text::nfc;

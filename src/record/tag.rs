@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use unicode_normalization::UnicodeNormalization;
 
+use super::text::{fold_case, nfc};
 use crate::error::{Error, Result};
 
 /// A label on a memory, kept as it was written and compared whole and without case.
@@ -53,21 +53,11 @@ impl Tag {
     }
 }
 
-/// Text without case: upper-casing first joins forms that lower-casing alone keeps apart (`ß`, `SS`).
-fn fold_case(text: &str) -> String {
-    text.nfkc()
-        .collect::<String>()
-        .to_uppercase()
-        .to_lowercase()
-        .nfkc()
-        .collect()
-}
-
 impl FromStr for Tag {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let text: String = text.trim().nfc().collect();
+        let text = nfc(text.trim());
         if text.is_empty() {
             return Err(Error::invalid(
                 "a tag (in `tags` or `tag`) must be a text that isn't blank",

@@ -8,10 +8,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::record::Tag;
 use crate::search::{MAX_FREQUENCY, analysis, length_of, round_length};
 
-/// A record as the index sees it: its terms, and how many.
-#[derive(Debug)]
+// `IndexText` has a field for each.
+const _: () = assert!(MAX_FREQUENCY == 3);
+
+/// A record as the index sees it: its terms by how often it has them, and how many there are.
+#[derive(Debug, Default)]
 pub(super) struct IndexText {
-    terms: String,
+    once: String,
+    twice: String,
+    more: String,
     pub(super) length: u8,
 }
 
@@ -19,46 +24,51 @@ impl IndexText {
     /// The terms of a record; the same again whenever it is analysed, so that they can be deleted.
     pub(super) fn of(key: &str, tags: &[Tag], content: &str) -> Self {
         let found = analysis::document(key, tags.iter().map(Tag::as_str), content);
-        let mut terms = String::new();
+        let mut text = Self {
+            length: round_length(found.length),
+            ..Self::default()
+        };
         for (term, count) in &found.counts {
+            let terms = match count {
+                0 | 1 => &mut text.once,
+                2 => &mut text.twice,
+                _ => &mut text.more,
+            };
             terms.push_str(term);
             terms.push(' ');
-            for frequency in 2..=(*count).min(MAX_FREQUENCY) {
-                terms.push_str(&repeated(term, frequency));
-                terms.push(' ');
-            }
         }
-        Self {
-            terms,
-            length: round_length(found.length),
-        }
+        text
     }
 
-    #[cfg(test)]
-    pub(super) fn terms(&self) -> &str {
-        &self.terms
+    /// The numbers and the terms of the record's rows.
+    pub(super) fn rows(&self, doc: Doc) -> impl Iterator<Item = (i64, &str)> {
+        let terms = [
+            (1, &self.once),
+            (2, &self.twice),
+            (MAX_FREQUENCY, &self.more),
+        ];
+        let rows = terms.into_iter().filter(|(_, terms)| !terms.is_empty());
+        rows.map(move |(frequency, terms)| (doc.to_row(frequency), terms.as_str()))
     }
 }
 
-/// The extra term of a record that has `term` at least `frequency` times. No term of the analysis
-/// holds a `^`.
-pub(super) fn repeated(term: &str, frequency: u32) -> String {
-    format!("{term}^{frequency}")
-}
-
-/// Adds a record's row.
+/// Adds a record's rows.
 pub(super) fn add(db: &Connection, doc: Doc, text: &IndexText) -> Result<()> {
     let sql = "INSERT INTO terms (rowid, term) VALUES (?1, ?2)";
-    db.prepare_cached(sql)?
-        .execute(params![doc.to_rowid(), text.terms])?;
+    let mut insert = db.prepare_cached(sql)?;
+    for (row, terms) in text.rows(doc) {
+        insert.execute(params![row, terms])?;
+    }
     count(db, doc, 1)
 }
 
-/// Removes a record's row. FTS5 needs the same terms again for that.
+/// Removes a record's rows. FTS5 needs the same terms again for that.
 pub(super) fn remove(db: &Connection, doc: Doc, text: &IndexText) -> Result<()> {
     let sql = "INSERT INTO terms (terms, rowid, term) VALUES ('delete', ?1, ?2)";
-    db.prepare_cached(sql)?
-        .execute(params![doc.to_rowid(), text.terms])?;
+    let mut delete = db.prepare_cached(sql)?;
+    for (row, terms) in text.rows(doc) {
+        delete.execute(params![row, terms])?;
+    }
     count(db, doc, -1)
 }
 

@@ -1,8 +1,11 @@
 //! How a row of the index is numbered, so that what a session sees is a few contiguous ranges.
 //!
-//! A rowid has, from the high bits down: the scope (22 bits), the slot (4), a sequence number (29)
-//! and the record's rounded length (8). The *slot* says at which level the record is and which next
-//! higher level shadows it, if any. A session at level L sees the slots whose level is at most L and
+//! A rowid has, from the high bits down: the scope (22 bits), the slot (4), a sequence number (27),
+//! the record's rounded length (8) and a frequency (2). A record has a row for each frequency from 1
+//! to 3 that a term of it has, with the terms that it has so often: so one list of a term tells both
+//! which records have it and how often. (Marking repeats by terms of their own takes a list for each
+//! frequency, and finding a list costs more than reading one that is short.) The *slot* says at which
+//! level the record is and which next higher level shadows it, if any. A session at level L sees the slots whose level is at most L and
 //! whose shadow is above it; in the order below these are contiguous but for one slot:
 //!
 //! | slot | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
@@ -15,16 +18,20 @@
 //!
 //! So document frequencies and counts are exact for a session without a look at any record, and rows
 //! that it can't see are never read. The price: a save or a delete that changes what it shadows
-//! renumbers the lower record's row. A renumbered row keeps its sequence number and length.
+//! renumbers the lower record's rows. They keep their sequence number and length.
 
 use std::ops::RangeInclusive;
 
 use crate::classification::Classification;
+use crate::search::MAX_FREQUENCY;
 
+const FREQUENCY_BITS: u32 = 2;
 const LENGTH_BITS: u32 = 8;
-const SEQ_BITS: u32 = 29;
+const SEQ_BITS: u32 = 27;
 const SLOT_BITS: u32 = 4;
 const SCOPE_BITS: u32 = 22;
+const _: () = assert!(FREQUENCY_BITS + LENGTH_BITS + SEQ_BITS + SLOT_BITS + SCOPE_BITS == 63);
+const _: () = assert!(MAX_FREQUENCY < 1 << FREQUENCY_BITS);
 
 /// The `shadow` of a record that no higher one shadows.
 pub(super) const UNSHADOWED: u8 = 4;
@@ -43,7 +50,7 @@ const SLOTS: [(u8, u8); 10] = [
     (1, 2),
 ];
 
-/// A row's number, taken apart.
+/// The number of a record's rows, taken apart, without the frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doc {
     pub(super) scope: i64,
@@ -58,21 +65,35 @@ impl Doc {
     /// The largest sequence number.
     pub(super) const MAX_SEQ: i64 = (1 << SEQ_BITS) - 1;
 
+    /// The number under which the record itself is known: its rows' without the frequency.
     pub(super) fn to_rowid(self) -> i64 {
-        let slot = i64::from(self.slot);
-        let scoped = (self.scope << SLOT_BITS) | slot;
-        (((scoped << SEQ_BITS) | self.seq) << LENGTH_BITS) | i64::from(self.length)
+        let scoped = (self.scope << SLOT_BITS) | i64::from(self.slot);
+        let numbered = (scoped << SEQ_BITS) | self.seq;
+        ((numbered << LENGTH_BITS) | i64::from(self.length)) << FREQUENCY_BITS
+    }
+
+    /// The number of the row with the terms that the record has so often.
+    pub(super) fn to_row(self, frequency: u32) -> i64 {
+        self.to_rowid() | i64::from(frequency)
     }
 
     pub(super) fn from_rowid(rowid: i64) -> Self {
         let bits = |shift: u32, width: u32| (rowid >> shift) & ((1 << width) - 1);
         let small = |number: i64| number.to_le_bytes()[0];
+        let length = FREQUENCY_BITS;
+        let seq = length + LENGTH_BITS;
+        let slot = seq + SEQ_BITS;
         Self {
-            scope: bits(LENGTH_BITS + SEQ_BITS + SLOT_BITS, SCOPE_BITS),
-            slot: small(bits(LENGTH_BITS + SEQ_BITS, SLOT_BITS)),
-            seq: bits(LENGTH_BITS, SEQ_BITS),
-            length: small(bits(0, LENGTH_BITS)),
+            scope: bits(slot + SLOT_BITS, SCOPE_BITS),
+            slot: small(bits(slot, SLOT_BITS)),
+            seq: bits(seq, SEQ_BITS),
+            length: small(bits(length, LENGTH_BITS)),
         }
+    }
+
+    /// The frequency in the number of a row.
+    pub(super) fn frequency(row: i64) -> u32 {
+        u32::from(row.to_le_bytes()[0] & 0b11)
     }
 }
 
@@ -102,7 +123,8 @@ pub(super) fn ranges(scope: i64, slots: impl IntoIterator<Item = u8>) -> Vec<Ran
             _ => joined.push((slot, slot)),
         }
     }
-    let bound = |slot, seq, length| {
+    let start = |slot| {
+        let (seq, length) = (0, 0);
         Doc {
             scope,
             slot,
@@ -113,7 +135,7 @@ pub(super) fn ranges(scope: i64, slots: impl IntoIterator<Item = u8>) -> Vec<Ran
     };
     joined
         .into_iter()
-        .map(|(first, last)| bound(first, 0, 0)..=bound(last, Doc::MAX_SEQ, u8::MAX))
+        .map(|(first, last)| start(first)..=start(last + 1) - 1)
         .collect()
 }
 
@@ -134,7 +156,11 @@ mod tests {
                             length,
                         };
                         assert!(doc.to_rowid() >= 0);
-                        assert_eq!(Doc::from_rowid(doc.to_rowid()), doc);
+                        for frequency in 0..4 {
+                            let row = doc.to_row(frequency);
+                            assert_eq!(Doc::from_rowid(row), doc);
+                            assert_eq!(Doc::frequency(row), frequency);
+                        }
                     }
                 }
             }

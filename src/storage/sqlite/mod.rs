@@ -139,11 +139,11 @@ impl StorageProvider for Sqlite {
     }
 
     fn list(&self, grant: &ReadGrant, request: &ListRequest) -> Result<ListPage> {
-        self.pool.read(|db| read::list(db, grant, request))
+        self.pool.snapshot(|db| read::list(db, grant, request))
     }
 
     fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
-        self.pool.read(|db| search::search(db, grant, request))
+        self.pool.snapshot(|db| search::search(db, grant, request))
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
@@ -159,7 +159,7 @@ impl StorageProvider for Sqlite {
     }
 
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
-        self.pool.read(|db| read::history(db, grant, key))
+        self.pool.snapshot(|db| read::history(db, grant, key))
     }
 
     fn audit(&self, _grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {

@@ -48,6 +48,8 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     // ours anew at each use, since it might plan otherwise for other values.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(64);
+    // Plans must not depend on the values that are bound: SQLite would plan a statement anew for each.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.pragma_update(None, "trusted_schema", "OFF")?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     db.pragma_update(None, "secure_delete", "ON")?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::{SqliteOptions, open};
 use crate::error::Result;
@@ -42,24 +42,27 @@ impl Pool {
 
     /// Runs `work` in one transaction, which is committed if it succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let mut db = unpoisoned(self.writer.lock());
-        // A transaction that a panic left open rolls back when it's dropped.
-        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let result = work(&tx)?;
-        tx.commit()?;
+        let db = unpoisoned(self.writer.lock());
+        let transaction = Transaction::begin(&db, "BEGIN IMMEDIATE")?;
+        let result = work(&db)?;
+        transaction.commit()?;
         Ok(result)
     }
 
-    /// Runs `work` on one snapshot of the file.
+    /// Runs `work`, which may be several statements, on one snapshot of the file.
+    pub(super) fn snapshot<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.read(|db| {
+            let transaction = Transaction::begin(db, "BEGIN")?;
+            let result = work(db)?;
+            transaction.commit()?;
+            Ok(result)
+        })
+    }
+
+    /// Runs `work`, which is one statement and so sees one snapshot anyway.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let mut reader = self.reader()?;
-        let Some(db) = reader.db.as_mut() else {
-            return Err(no_connection());
-        };
-        let tx = db.transaction()?;
-        let result = work(&tx);
-        tx.finish()?;
-        result
+        let reader = self.reader()?;
+        work(reader.db.as_ref().ok_or_else(no_connection)?)
     }
 
     fn reader(&self) -> Result<Reader<'_>> {
@@ -92,6 +95,33 @@ impl Pool {
 
 fn no_connection() -> crate::Error {
     crate::Error::internal("the pool gave out a reader without its connection")
+}
+
+/// An open transaction, which is rolled back unless it is committed: also where its work panics.
+///
+/// Unlike rusqlite's own it keeps its statements prepared.
+struct Transaction<'db>(&'db Connection);
+
+impl<'db> Transaction<'db> {
+    fn begin(db: &'db Connection, begin: &str) -> Result<Self> {
+        db.prepare_cached(begin)?.execute([])?;
+        Ok(Self(db))
+    }
+
+    fn commit(self) -> Result<()> {
+        self.0.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.0.is_autocommit() {
+            return;
+        }
+        // Fails only where SQLite has rolled back by itself.
+        drop(self.0.execute_batch("ROLLBACK"));
+    }
 }
 
 /// A connection on loan.

@@ -1,9 +1,9 @@
 //! Reads by key, by list, and by the host.
 
-use rusqlite::{Connection, Row, named_params, params};
+use rusqlite::{Connection, Row, params};
 
 use super::rows::{
-    COLUMN_COUNT, COLUMNS, VISIBLE, View, level, memory, scope_id, time, unexpected,
+    COLUMN_COUNT, View, columns, level, memory, micros, scope_id, time, unexpected, visible,
 };
 use super::search;
 use crate::audit::{Action, Decision, Entry, Facts, Query};
@@ -13,11 +13,26 @@ use crate::record::{Memory, MemoryKey};
 use crate::session::{AgentId, SessionId};
 use crate::storage::{ListPage, ListRequest, Version, VersionState};
 
+/// The record under the key that the grant sees. One statement, so it needs no transaction.
 pub(super) fn get(db: &Connection, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
-    match View::of(db, grant)? {
-        Some(view) => get_in(db, view, grant.agent(), key),
-        None => Ok(None),
-    }
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM records r INDEXED BY records_live WHERE ",
+        visible!("(SELECT id FROM scopes WHERE namespace = ?1 AND agent = ?4)"),
+        " AND r.key = ?5"
+    );
+    let mut select = db.prepare_cached(SQL)?;
+    let mut rows = select.query(params![
+        grant.namespace().as_str(),
+        grant.level().rank(),
+        micros(grant.now()),
+        grant.agent().as_str(),
+        key.as_str(),
+    ])?;
+    rows.next()?
+        .map(|row| memory(row, grant.agent()))
+        .transpose()
 }
 
 /// The record under the key that this view sees.
@@ -27,12 +42,15 @@ pub(super) fn get_in(
     agent: &AgentId,
     key: &MemoryKey,
 ) -> Result<Option<Memory>> {
-    let mut select = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM records r INDEXED BY records_live WHERE {VISIBLE} AND r.key = :key"
-    ))?;
-    let mut rows = select.query(named_params! {
-        ":scope": view.scope, ":level": view.level(), ":now": view.now, ":key": key.as_str(),
-    })?;
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM records r INDEXED BY records_live WHERE ",
+        visible!(),
+        " AND r.key = ?4"
+    );
+    let mut select = db.prepare_cached(SQL)?;
+    let mut rows = select.query(params![view.scope, view.level(), view.now, key.as_str()])?;
     rows.next()?.map(|row| memory(row, agent)).transpose()
 }
 
@@ -69,14 +87,21 @@ fn list_all(
     agent: &AgentId,
     request: &ListRequest,
 ) -> Result<Vec<Memory>> {
-    let mut select = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM records r INDEXED BY records_live
-         WHERE {VISIBLE} AND r.key > :after ORDER BY r.key LIMIT :limit"
-    ))?;
-    let rows = select.query(named_params! {
-        ":scope": view.scope, ":level": view.level(), ":now": view.now,
-        ":after": after(request), ":limit": one_more(request.limit),
-    })?;
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM records r INDEXED BY records_live WHERE ",
+        visible!(),
+        " AND r.key > ?4 ORDER BY r.key LIMIT ?5"
+    );
+    let mut select = db.prepare_cached(SQL)?;
+    let rows = select.query(params![
+        view.scope,
+        view.level(),
+        view.now,
+        after(request),
+        one_more(request.limit),
+    ])?;
     memories(rows, agent)
 }
 
@@ -87,26 +112,34 @@ fn list_tag(
     tag: &str,
     request: &ListRequest,
 ) -> Result<Vec<Memory>> {
-    let mut select = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM record_tags t CROSS JOIN records r ON r.id = t.record
-         WHERE t.scope = :scope AND t.tag = :tag AND t.key > :after AND {VISIBLE}
-         ORDER BY t.key LIMIT :limit"
-    ))?;
-    let rows = select.query(named_params! {
-        ":scope": view.scope, ":level": view.level(), ":now": view.now, ":tag": tag,
-        ":after": after(request), ":limit": one_more(request.limit),
-    })?;
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM record_tags t CROSS JOIN records r ON r.id = t.record
+         WHERE t.scope = ?1 AND t.tag = ?4 AND t.key > ?5 AND ",
+        visible!(),
+        " ORDER BY t.key LIMIT ?6"
+    );
+    let mut select = db.prepare_cached(SQL)?;
+    let rows = select.query(params![
+        view.scope,
+        view.level(),
+        view.now,
+        tag,
+        after(request),
+        one_more(request.limit),
+    ])?;
     memories(rows, agent)
 }
 
 fn count_tag(db: &Connection, view: View, tag: &str) -> Result<u64> {
-    let mut select = db.prepare_cached(&format!(
+    const SQL: &str = concat!(
         "SELECT count(*) FROM record_tags t CROSS JOIN records r ON r.id = t.record
-         WHERE t.scope = :scope AND t.tag = :tag AND {VISIBLE}"
-    ))?;
-    let parameters = named_params! {
-        ":scope": view.scope, ":level": view.level(), ":now": view.now, ":tag": tag,
-    };
+         WHERE t.scope = ?1 AND t.tag = ?4 AND ",
+        visible!()
+    );
+    let mut select = db.prepare_cached(SQL)?;
+    let parameters = params![view.scope, view.level(), view.now, tag];
     let count: i64 = select.query_row(parameters, |row| row.get(0))?;
     count.try_into().map_err(|_| unexpected("count"))
 }
@@ -130,16 +163,19 @@ fn memories(mut rows: rusqlite::Rows<'_>, agent: &AgentId) -> Result<Vec<Memory>
 }
 
 pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        ", r.state, r.ended_at FROM records r
+         WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.id DESC"
+    );
     let Some(agent) = grant.agent() else {
         return Ok(Vec::new());
     };
     let Some(scope) = scope_id(db, grant.namespace(), agent)? else {
         return Ok(Vec::new());
     };
-    let mut select = db.prepare_cached(&format!(
-        "SELECT {COLUMNS}, r.state, r.ended_at FROM records r
-         WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.id DESC"
-    ))?;
+    let mut select = db.prepare_cached(SQL)?;
     let mut rows = select.query(params![scope, key.as_str()])?;
     let mut versions = Vec::new();
     while let Some(row) = rows.next()? {

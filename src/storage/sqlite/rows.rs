@@ -12,28 +12,45 @@ use crate::record::{Memory, Tag};
 use crate::session::AgentId;
 use crate::storage::Namespace;
 
-/// The visibility rule (clause 2 of the contract), on a row `r` of `records`. Every read of a session
-/// has it in its `WHERE`; it takes the parameters `:scope`, `:level` and `:now`.
+/// The visibility rule (clause 2 of the contract), as SQL on a row `r` of `records`. Every read of a
+/// session has it in its `WHERE`. The argument is the scope; `?1` is left to that, `?2` is the
+/// session's level and `?3` the time.
 ///
 /// `shadow` answers for almost every row; only where the shadowing record may have expired does it
 /// take a look at the key's other levels.
-pub(super) const VISIBLE: &str = "
-    r.scope = :scope AND r.state = 0 AND r.level <= :level
-    AND (r.expires_at IS NULL OR r.expires_at > :now)
-    AND (r.shadow > :level OR NOT EXISTS (
-        SELECT 1 FROM records h
-        WHERE h.scope = r.scope AND h.key = r.key AND h.state = 0
-          AND h.level > r.level AND h.level <= :level
-          AND (h.expires_at IS NULL OR h.expires_at > :now)))";
+macro_rules! visible {
+    ($scope:literal) => {
+        concat!(
+            "r.scope = ",
+            $scope,
+            " AND r.state = 0 AND r.level <= ?2
+            AND (r.expires_at IS NULL OR r.expires_at > ?3)
+            AND (r.shadow > ?2 OR NOT EXISTS (
+                SELECT 1 FROM records h
+                WHERE h.scope = r.scope AND h.key = r.key AND h.state = 0
+                  AND h.level > r.level AND h.level <= ?2
+                  AND (h.expires_at IS NULL OR h.expires_at > ?3)))"
+        )
+    };
+    () => {
+        visible!("?1")
+    };
+}
 
 /// The columns that [`memory`] reads, of a row `r` of `records`.
-pub(super) const COLUMNS: &str = "r.key, r.content, r.level, r.tags, r.version, r.created_at, \
-                                  r.updated_at, r.expires_at, r.session, r.lineage";
+macro_rules! columns {
+    () => {
+        "r.key, r.content, r.level, r.tags, r.version, r.created_at, r.updated_at, r.expires_at, \
+         r.session, r.lineage"
+    };
+}
+
+pub(super) use {columns, visible};
 
 /// How many columns that is.
 pub(super) const COLUMN_COUNT: usize = 10;
 
-/// What a grant lets see, as parameters of [`VISIBLE`].
+/// What a grant lets see, as the parameters of [`visible`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     pub(super) scope: i64,

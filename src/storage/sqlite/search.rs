@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension as _, named_params, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::index::repeated;
 use super::layout::{Doc, ranges, sees};
 use super::read::get_in;
-use super::rows::{COLUMNS, VISIBLE, View, memory, unexpected};
+use super::rows::{View, columns, memory, unexpected, visible};
 use crate::error::{Error, Result};
 use crate::policy::ReadGrant;
 use crate::record::{Memory, Tag};
@@ -90,52 +89,29 @@ impl VisibleScope {
         })
     }
 
-    /// The rows that have the term, ascending.
+    /// The records that have the term, ascending.
     fn postings(&self, db: &Connection, term: &str) -> Result<Vec<Posting>> {
-        let mut docs = self
-            .docs(db, term)?
-            .into_iter()
-            .map(posting)
-            .collect::<Vec<_>>();
-        for frequency in 2..=MAX_FREQUENCY {
-            if docs.is_empty() {
-                break;
-            }
-            let more = self.docs(db, &repeated(term, frequency))?;
-            if more.is_empty() {
-                break;
-            }
-            let mut docs = docs.iter_mut();
-            for doc in more {
-                if let Some(posting) = docs.find(|posting| posting.doc == doc) {
-                    posting.frequency = frequency;
-                }
-            }
-        }
-        Ok(docs)
-    }
-
-    fn docs(&self, db: &Connection, term: &str) -> Result<Vec<i64>> {
         let sql = "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
         let mut select = db.prepare_cached(sql)?;
         // A quoted string is one phrase; no term holds a quote.
         let phrase = format!("\"{term}\"");
-        let mut docs = Vec::new();
+        let mut postings = Vec::new();
         for range in &self.ranges {
             let mut rows = select.query(params![phrase, range.start(), range.end()])?;
             while let Some(row) = rows.next()? {
-                docs.push(row.get(0)?);
+                let row = row.get(0)?;
+                postings.push(posting(Doc::from_rowid(row), Doc::frequency(row)));
             }
         }
-        Ok(docs)
+        Ok(postings)
     }
 }
 
-fn posting(doc: i64) -> Posting {
+fn posting(doc: Doc, frequency: u32) -> Posting {
     Posting {
-        doc,
-        frequency: 1,
-        length: length_of(Doc::from_rowid(doc).length),
+        doc: doc.to_rowid(),
+        frequency,
+        length: length_of(doc.length),
     }
 }
 
@@ -217,11 +193,8 @@ impl Expired {
                 .binary_search_by(|(text, _)| text.cmp(&term.term));
             let count = found.ok().and_then(|at| terms.counts.get(at));
             if let Some((_, count)) = count {
-                let frequency = (*count).min(MAX_FREQUENCY);
-                postings.push(Posting {
-                    frequency,
-                    ..posting(doc)
-                });
+                let doc = Doc::from_rowid(doc);
+                postings.push(posting(doc, (*count).min(MAX_FREQUENCY)));
             }
         }
         postings.sort_unstable_by_key(|posting| posting.doc);
@@ -312,12 +285,14 @@ fn times(db: &Connection, tied: &[Candidate]) -> Result<BTreeMap<i64, i64>> {
 /// The record of a candidate. The visibility rule is asked once more here, so that a damaged index
 /// can't show what a session must not see.
 fn hit(db: &Connection, view: View, agent: &AgentId, candidate: Candidate) -> Result<Hit> {
-    let mut select = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM records r INDEXED BY records_doc WHERE r.doc = :doc AND {VISIBLE}"
-    ))?;
-    let mut rows = select.query(named_params! {
-        ":scope": view.scope, ":level": view.level(), ":now": view.now, ":doc": candidate.doc,
-    })?;
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM records r INDEXED BY records_doc WHERE r.doc = ?4 AND ",
+        visible!()
+    );
+    let mut select = db.prepare_cached(SQL)?;
+    let mut rows = select.query(params![view.scope, view.level(), view.now, candidate.doc])?;
     let row = rows.next()?.ok_or_else(out_of_step)?;
     Ok(Hit {
         memory: memory(row, agent)?,

@@ -88,11 +88,11 @@ fn check(db: &Connection) {
         assert_eq!(Some(doc.slot), slot(row.get(1).unwrap(), shadow));
         assert_eq!(doc.scope, row.get::<_, i64>(0).unwrap());
         assert_eq!(doc.length, text.length);
-        for term in text.terms().split(' ').filter(|term| !term.is_empty()) {
-            terms
-                .entry(term.to_owned())
-                .or_insert_with(Vec::new)
-                .push(doc.to_rowid());
+        for (row, text) in text.rows(doc) {
+            for term in text.split_whitespace() {
+                let rows: &mut Vec<i64> = terms.entry(term.to_owned()).or_default();
+                rows.push(row);
+            }
         }
         let entry: &mut (i64, i64) = stats.entry((doc.scope, doc.slot)).or_default();
         entry.0 += 1;

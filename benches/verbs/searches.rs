@@ -1,0 +1,43 @@
+//! `search`, against `ORDER BY rank`.
+
+use rusqlite::params;
+use strandline::Search;
+
+use crate::Bench;
+use crate::data::Query;
+use crate::measure::{Comparison, compare};
+use crate::raw::{self, Record};
+
+/// The best ten with any of the words, by sessions at each level.
+pub(crate) fn searches(bench: &Bench, queries: &[Query]) -> Comparison {
+    let docs = raw::visible_docs(&bench.raw);
+    let matches: Vec<String> = queries
+        .iter()
+        .map(|query| raw::match_any(&query.text))
+        .collect();
+    let rank = "SELECT rowid FROM terms_raw WHERE terms_raw MATCH ?1 AND rowid BETWEEN ?2 AND ?3
+                ORDER BY rank LIMIT 10";
+    let mut rank = bench.raw.prepare(rank).unwrap();
+    let select = format!("SELECT {} FROM records WHERE doc = ?1", raw::COLUMNS);
+    let mut select = bench.raw.prepare(&select).unwrap();
+    let ours = |i: usize| {
+        let Query { level, text, .. } = &queries[i];
+        bench
+            .store
+            .search(bench.session(*level), Search::new(text.as_str()))
+            .unwrap()
+    };
+    let mut raw = |i: usize| {
+        let (first, last) = docs[usize::from(queries[i].level.rank())];
+        let found = rank
+            .query_map(params![matches[i], first, last], |row| row.get(0))
+            .unwrap();
+        let found: Vec<i64> = found.map(Result::unwrap).collect();
+        let record = |doc: &i64| select.query_row([doc], raw::record).unwrap();
+        found.iter().map(record).collect::<Vec<Record>>()
+    };
+    for i in 0..queries.len() {
+        assert_eq!(ours(i).len(), raw(i).len());
+    }
+    compare(queries.len(), 5, ours, raw)
+}
