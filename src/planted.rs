@@ -25,14 +25,10 @@ mod in_tests {
     pub(crate) enum Fault {
         /// The gate lets go of the taint before it writes.
         HoldDropped,
-        /// The gate reads at the session's ceiling.
-        ReadsAtCeiling,
         /// SQLite: a lower record stays in its slot of the index when a higher one is saved.
         ShadowKeptOnSave,
         /// SQLite: a lower record stays in its slot when the higher one is deleted.
         ShadowKeptOnDelete,
-        /// SQLite: the index row of a lower record moves, the record's `shadow` doesn't.
-        ShadowColumnKept,
         /// SQLite: the number and length of records are counted over all levels.
         CorpusOfAllLevels,
         /// SQLite: postings are read from all slots.
@@ -41,8 +37,6 @@ mod in_tests {
         ExpiryUnranked,
         /// SQLite: equal scores go by the index's row number.
         TiesByRow,
-        /// SQLite: versions are counted over the live records of all levels.
-        VersionsOverLevels,
         /// SQLite: a save supersedes the key's live record at any level.
         SupersedesAnyLevel,
         /// SQLite: a write below the session's recorded taint is stored.
