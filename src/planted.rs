@@ -25,6 +25,8 @@ mod in_tests {
     pub(crate) enum Fault {
         /// The gate lets go of the taint before it writes.
         HoldDropped,
+        /// The gate reads at the session's ceiling.
+        ReadsAtCeiling,
         /// SQLite: a lower record stays in its slot of the index when a higher one is saved.
         ShadowKeptOnSave,
         /// SQLite: a lower record stays in its slot when the higher one is deleted.

@@ -87,6 +87,7 @@ const FRONT: &[(Front, By)] = &[
 
 /// In the gate and in the SQLite provider themselves.
 const ENGINE: &[(planted::Fault, By)] = &[
+    (planted::Fault::ReadsAtCeiling, Comparison),
     (planted::Fault::ShadowKeptOnSave, Oracle),
     (planted::Fault::ShadowKeptOnDelete, Oracle),
     (planted::Fault::CorpusOfAllLevels, Comparison),

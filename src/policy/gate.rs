@@ -93,7 +93,10 @@ impl Gate {
 
     /// Leave to read at the taint that the session has now.
     pub(crate) fn read(self: &Arc<Self>, session: &Session, act: Act<'_>) -> Result<ReadGrant> {
-        let level = self.settled(session)?.taint;
+        let level = match self.settled(session)? {
+            hold if planted!(ReadsAtCeiling) => hold.ceiling,
+            hold => hold.taint,
+        };
         self.judge(session.id(), session.agent(), act, level)?;
         Ok(ReadGrant {
             namespace: act.namespace.clone(),
