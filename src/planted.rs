@@ -31,8 +31,6 @@ mod in_tests {
         ShadowKeptOnSave,
         /// SQLite: a lower record stays in its slot when the higher one is deleted.
         ShadowKeptOnDelete,
-        /// SQLite: the index row of a lower record moves, the record's `shadow` doesn't.
-        ShadowColumnKept,
         /// SQLite: the number and length of records are counted over all levels.
         CorpusOfAllLevels,
         /// SQLite: postings are read from all slots.
@@ -41,8 +39,6 @@ mod in_tests {
         ExpiryUnranked,
         /// SQLite: equal scores go by the index's row number.
         TiesByRow,
-        /// SQLite: versions are counted over the live records of all levels.
-        VersionsOverLevels,
         /// SQLite: a save supersedes the key's live record at any level.
         SupersedesAnyLevel,
         /// SQLite: a write below the session's recorded taint is stored.

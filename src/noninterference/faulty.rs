@@ -126,7 +126,7 @@ impl Faulty {
         self.journal.lock().unwrap()
     }
 
-    /// The live records of an agent at every level, and the newest of those deleted.
+    /// The live records of an agent at every level, and those last deleted.
     fn rows(&self, namespace: &Namespace, agent: &AgentId) -> Vec<Row> {
         let grant = HostGrant::forge(namespace.clone(), Some(agent.clone()));
         let mut rows = Vec::new();

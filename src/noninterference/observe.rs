@@ -67,19 +67,13 @@ impl Names {
     pub(super) fn rename(&mut self, text: &str) -> String {
         let mut renamed = String::with_capacity(text.len());
         let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            let id = rest.get(..36).and_then(random_id);
-            if let Some(id) = id {
-                let next = self.names.len();
-                let name = *self.names.entry(id).or_insert(next);
-                renamed = renamed + "<id " + &name.to_string() + ">";
-                rest = &rest[36..];
-            } else {
-                renamed.push(first);
-                rest = &rest[first.len_utf8()..];
-            }
+        while let Some((at, id)) = find_random_id(rest) {
+            let next = self.names.len();
+            let name = *self.names.entry(id).or_insert(next);
+            renamed = renamed + &rest[..at] + "<id " + &name.to_string() + ">";
+            rest = &rest[at + ID..];
         }
-        renamed
+        renamed + rest
     }
 
     /// The ids themselves. No two runs share one if they are random.
@@ -88,8 +82,15 @@ impl Names {
     }
 }
 
-fn random_id(text: &str) -> Option<Uuid> {
-    let id = Uuid::try_parse(text).ok()?;
-    let random = id.get_version_num() == 4 && id.get_variant() == Variant::RFC4122;
-    random.then_some(id)
+/// The length of an id as text.
+const ID: usize = 36;
+
+/// The first random id in the text, and where it starts.
+fn find_random_id(text: &str) -> Option<(usize, Uuid)> {
+    text.match_indices('-').find_map(|(hyphen, _)| {
+        let start = hyphen.checked_sub(8)?;
+        let id = Uuid::try_parse(text.get(start..start + ID)?).ok()?;
+        let random = id.get_version_num() == 4 && id.get_variant() == Variant::RFC4122;
+        random.then_some((start, id))
+    })
 }

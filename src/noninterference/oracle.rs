@@ -4,6 +4,8 @@
 //! both alike, such as a list that shows what get hides, so each run is checked against this as well
 //! (invariants I3 and I5).
 
+mod tools;
+
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
@@ -47,7 +49,8 @@ impl Oracle {
         seen.into_values().collect()
     }
 
-    fn level(&self, who: Handle) -> Classification {
+    /// The taint that a handle knows of.
+    pub(super) fn level(&self, who: Handle) -> Classification {
         self.known.get(&who).copied().unwrap_or_default()
     }
 
@@ -169,24 +172,26 @@ impl Oracle {
     }
 
     pub(super) fn deleted(&mut self, who: Handle, key: &str, reply: &Result<()>) {
+        let wanted = self.delete(who, key);
+        let kind = reply.as_ref().err().map(crate::Error::kind);
+        self.expect("deleted", &format!("{kind:?}"), &format!("{wanted:?}"));
+    }
+
+    /// Deletes, or says why it must be refused.
+    fn delete(&mut self, who: Handle, key: &str) -> Option<ErrorKind> {
         let level = self.writes(who);
         let visible = self.visible(level);
         let seen = visible.iter().find(|memory| memory.key.as_str() == key);
-        let wanted = match seen.map(|memory| memory.classification) {
-            None => Some(ErrorKind::NotFound),
-            Some(other) if other != level => Some(ErrorKind::WrongLevel),
-            Some(_) => None,
-        };
-        let kind = reply.as_ref().err().map(crate::Error::kind);
-        if wanted.is_none() {
-            let same = |m: &Memory| m.key.as_str() == key && m.classification == level;
-            let row = self
-                .rows
-                .iter_mut()
-                .find(|(memory, live)| *live && same(memory));
-            row.unwrap().1 = false;
+        match seen.map(|memory| memory.classification) {
+            None => return Some(ErrorKind::NotFound),
+            Some(other) if other != level => return Some(ErrorKind::WrongLevel),
+            Some(_) => (),
         }
-        self.expect("deleted", &format!("{kind:?}"), &format!("{wanted:?}"));
+        let same = |m: &Memory| m.key.as_str() == key && m.classification == level;
+        let mut rows = self.rows.iter_mut();
+        let row = rows.find(|(memory, live)| *live && same(memory));
+        row.unwrap().1 = false;
+        None
     }
 
     pub(super) fn got(&mut self, who: Handle, key: &str, reply: &Result<Option<Memory>>) {

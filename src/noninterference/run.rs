@@ -1,6 +1,7 @@
 //! One run of a trace.
 
 mod low;
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,6 +38,10 @@ pub(super) enum Front {
     DebugOfSessions,
     /// A page of a list says how many of the store's sessions are above the reader's.
     PageOfSessions,
+    /// What a tool returns says how many records the agent has at any level.
+    CallOfAllLevels,
+    /// The persona section is loaded by whichever session of the agent is highest.
+    PersonaOfHighest,
 }
 
 /// What a run showed.
@@ -106,14 +111,7 @@ pub(super) fn run(place: &dyn Place, trace: &Trace, side: Side, front: Option<Fr
     for (at, step) in trace.steps.iter().enumerate() {
         run.step(at, step, side);
     }
-    for who in run.remaining() {
-        let look = Deed {
-            who,
-            handle: 0,
-            op: Op::Look,
-        };
-        run.low(&look);
-    }
+    run.look_around();
     Outcome {
         seen: run.seen,
         wrong: run.oracle.wrong,
@@ -160,6 +158,20 @@ impl Run<'_> {
     fn remaining(&self) -> std::ops::Range<u8> {
         let leaves = self.may_leave() && self.trace.leave_at < self.trace.steps.len();
         0..if leaves { LEAVER } else { LEAVER + 1 }
+    }
+
+    /// All that can be read in the end, once for each taint that there is.
+    fn look_around(&mut self) {
+        let mut looked = BTreeSet::new();
+        for who in self.remaining() {
+            let mut does = |op| {
+                self.low(&Deed { who, handle: 0, op });
+                self.oracle.level((who, 0))
+            };
+            if looked.insert(does(Op::Get(0))) {
+                does(Op::Look);
+            }
+        }
     }
 
     fn restart(&mut self) {
@@ -279,6 +291,8 @@ impl Run<'_> {
                 drop(opens.taint(*taint).ceiling(*ceiling).open());
             }
             Op::Look => self.meddle(&store, &session),
+            Op::Call(call) => drop(tools::call(&store, &session, call)),
+            Op::Persona(budget) => drop(tools::persona(&store, &session, *budget)),
         }
     }
 

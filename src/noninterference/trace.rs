@@ -87,6 +87,28 @@ pub(super) enum Op {
     Open(Classification, Classification),
     /// Everything that can be read.
     Look,
+    /// What a model calls.
+    Call(Call),
+    /// The section of the prompt, with room for so many characters.
+    Persona(usize),
+}
+
+/// A tool call.
+#[derive(Clone, Debug)]
+pub(super) enum Call {
+    /// With a level that the model chose, which has no effect.
+    Save(Text, Option<Classification>),
+    Get(u8),
+    Search {
+        query: u8,
+        limit: usize,
+    },
+    List {
+        tag: Option<u8>,
+    },
+    Delete(u8),
+    /// One that is refused.
+    Wrong(u8),
 }
 
 /// A draft. Without words it is one that is refused.
@@ -165,6 +187,20 @@ fn op() -> impl Strategy<Value = Op> {
         3 => classification().prop_map(Op::Raise),
         1 => (classification(), classification()).prop_map(|(taint, ceiling)| Op::Open(taint, ceiling)),
         1 => Just(Op::Look),
+        4 => call().prop_map(Op::Call),
+        1 => prop_oneof![Just(500_usize), Just(4_000)].prop_map(Op::Persona),
+    ]
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let level = prop::option::of(classification());
+    prop_oneof![
+        3 => (text(), level).prop_map(|(text, level)| Call::Save(text, level)),
+        1 => key().prop_map(Call::Get),
+        1 => (any::<u8>(), 1..4_usize).prop_map(|(query, limit)| Call::Search { query, limit }),
+        1 => prop::option::of(any::<u8>()).prop_map(|tag| Call::List { tag }),
+        1 => key().prop_map(Call::Delete),
+        1 => any::<u8>().prop_map(Call::Wrong),
     ]
 }
 

@@ -16,18 +16,19 @@ enum Verb {
     Search,
 }
 
-/// The rows of the agents that the grant is taken to mean.
+/// The rows of the agents that the grant is taken to mean, by key and level.
 fn rows_of(of: &Faulty, grant: &ReadGrant) -> Vec<Row> {
     let mine = grant.agent().as_str();
-    let mut rows = of.all_rows(grant.namespace());
-    rows.retain(|row| {
-        let agent = row.memory.agent.as_str();
-        match of.fault {
-            Some(Fault::AgentsAsPattern) => like(mine, agent),
-            Some(Fault::AgentsWithoutCase) => mine.eq_ignore_ascii_case(agent),
-            _ => mine == agent,
-        }
-    });
+    let same: Option<fn(&str, &str) -> bool> = match of.fault {
+        Some(Fault::AgentsAsPattern) => Some(like),
+        Some(Fault::AgentsWithoutCase) => Some(str::eq_ignore_ascii_case),
+        _ => None,
+    };
+    let mut rows = match same {
+        Some(_) => of.all_rows(grant.namespace()),
+        None => of.rows(grant.namespace(), grant.agent()),
+    };
+    rows.retain(|row| same.is_none_or(|same| same(mine, row.memory.agent.as_str())));
     rows.sort_by(|a, b| {
         let place = |row: &Row| (row.memory.key.clone(), row.memory.classification);
         place(a).cmp(&place(b))
@@ -191,13 +192,8 @@ pub(super) fn search(of: &Faulty, grant: &ReadGrant, request: &SearchRequest) ->
     hits.sort_by(order);
     if of.has(Fault::TiesBySequence) {
         let journal = of.journal();
-        let number = |hit: &Hit| {
-            journal
-                .sequence
-                .get(&hit.memory.lineage_id)
-                .unwrap()
-                .to_string()
-        };
+        // As a hash table of row numbers would have them.
+        let number = |hit: &Hit| journal.sequence.get(&hit.memory.lineage_id).unwrap() % 4;
         hits.sort_by_key(number);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
     }

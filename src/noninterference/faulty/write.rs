@@ -48,11 +48,11 @@ pub(super) fn save(
 /// What a fault does to a record before it is stored.
 fn prepare(of: &Faulty, grant: &WriteGrant<'_>, record: &mut NewRecord) -> Result<()> {
     let same_key = |row: &Row| row.memory.key == record.key;
-    let rows = of.rows(grant.namespace(), grant.agent());
+    let rows = || of.rows(grant.namespace(), grant.agent());
     match of.fault {
         Some(Fault::SaveRefusedBelowHigher) => {
             let higher = |row: &&Row| !row.deleted && row.memory.classification > grant.level();
-            if rows.iter().filter(higher).any(same_key) {
+            if rows().iter().filter(higher).any(same_key) {
                 return Err(Error::new(ErrorKind::Denied, "the key is taken"));
             }
         }
@@ -66,6 +66,7 @@ fn prepare(of: &Faulty, grant: &WriteGrant<'_>, record: &mut NewRecord) -> Resul
             };
         }
         Some(Fault::DeletedTagsReturn) => {
+            let rows = rows();
             let deleted = rows.iter().filter(|row| row.deleted && same_key(row));
             for row in deleted.filter(|row| row.memory.classification == grant.level()) {
                 let tags = row
@@ -77,7 +78,7 @@ fn prepare(of: &Faulty, grant: &WriteGrant<'_>, record: &mut NewRecord) -> Resul
             }
         }
         Some(Fault::SaveTouchesAllLevels) => {
-            for row in rows.iter().filter(|row| !row.deleted && same_key(row)) {
+            for row in rows().iter().filter(|row| !row.deleted && same_key(row)) {
                 if row.memory.classification != grant.level() {
                     delete_at(of, grant, row)?;
                 }
@@ -114,22 +115,21 @@ fn delete_at(of: &Faulty, grant: &WriteGrant<'_>, row: &Row) -> Result<()> {
 
 /// What a fault makes of the reply to a save.
 fn falsify(of: &Faulty, grant: &WriteGrant<'_>, memory: &mut Memory) {
-    let own = |agent: &str| {
+    let history = |agent: &str| {
         let host = HostGrant::forge(grant.namespace().clone(), Some(agent.parse().unwrap()));
         of.records.history(&host, &memory.key).unwrap()
     };
-    let versions: Vec<Version> = own(grant.agent().as_str());
-    let others: usize = super::OTHERS.iter().map(|agent| own(agent).len()).sum();
-    let count = |number: usize| u64::try_from(number).unwrap();
+    let own = || history(grant.agent().as_str());
+    let count = |versions: &[Version]| u64::try_from(versions.len()).unwrap();
     match of.fault {
-        Some(Fault::VersionsOverLevels) => memory.version = count(versions.len()),
-        Some(Fault::VersionsOverAgents) => memory.version += count(others),
+        Some(Fault::VersionsOverLevels) => memory.version = count(&own()),
+        Some(Fault::VersionsOverAgents) => {
+            let others = super::OTHERS.map(|agent| count(&history(agent)));
+            memory.version += others.iter().sum::<u64>();
+        }
         Some(Fault::CreatedAtOtherLevel) => {
-            let first = versions
-                .iter()
-                .map(|version| version.memory.created_at)
-                .min();
-            memory.created_at = first.unwrap();
+            let times = own().into_iter().map(|version| version.memory.created_at);
+            memory.created_at = times.min().unwrap();
         }
         _ => (),
     }

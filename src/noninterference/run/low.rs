@@ -2,7 +2,7 @@
 
 use super::{AGENT, Front, KEYS, QUERIES, Run, TAGS, observe, pages, pick, query_of};
 use crate::noninterference::oracle::Handle;
-use crate::noninterference::trace::{Deed, Op};
+use crate::noninterference::trace::{Call, Deed, Op};
 use crate::{Classification, MemoryStore, Page, Result, Session};
 
 impl Run<'_> {
@@ -64,6 +64,8 @@ impl Run<'_> {
                 self.opened_again(who, taint, &reply, &session);
             }
             Op::Look => self.look(who, &store, &session),
+            Op::Call(call) => self.call(who, &store, &session, call),
+            Op::Persona(budget) => self.persona(who, &store, &session, *budget),
         }
         self.see("session", &observe::session(&session));
     }
@@ -156,5 +158,7 @@ impl Run<'_> {
             self.search(who, store, session, query, 100);
             self.search(who, store, session, query, 1);
         }
+        self.call(who, store, session, &Call::List { tag: None });
+        self.persona(who, store, session, 4_000);
     }
 }

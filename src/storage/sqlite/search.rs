@@ -124,9 +124,6 @@ struct Expired {
 
 impl Expired {
     fn read(db: &Connection, view: View, agent: &AgentId) -> Result<Self> {
-        if planted!(ExpiryUnranked) {
-            return Ok(Self::default());
-        }
         let sql = "SELECT key FROM records
                    WHERE scope = ?1 AND state = 0 AND expires_at <= ?2 AND level <= ?3";
         let mut select = db.prepare_cached(sql)?;
@@ -136,7 +133,7 @@ impl Expired {
             })?
             .collect::<rusqlite::Result<_>>()?;
         let mut expired = Self::default();
-        for key in keys {
+        for key in keys.into_iter().filter(|_| !planted!(ExpiryUnranked)) {
             expired.resolve(db, view, agent, &key)?;
         }
         Ok(expired)
@@ -227,18 +224,13 @@ fn break_ties(db: &Connection, found: Vec<Candidate>, limit: usize) -> Result<Ve
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
         });
         let (updated_at, key) = row.optional()?.ok_or_else(out_of_step)?;
-        keyed.push((candidate, updated_at, key));
+        let time = Some(updated_at).filter(|_| !planted!(TiesByRow));
+        keyed.push((candidate, time.unwrap_or(candidate.doc), key));
     }
     keyed.sort_by(|(a, a_time, a_key), (b, b_time, b_key)| {
         b.score
             .total_cmp(&a.score)
-            .then_with(|| {
-                if planted!(TiesByRow) {
-                    b.doc.cmp(&a.doc)
-                } else {
-                    b_time.cmp(a_time)
-                }
-            })
+            .then(b_time.cmp(a_time))
             .then_with(|| a_key.cmp(b_key))
     });
     keyed.truncate(limit);

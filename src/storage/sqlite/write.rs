@@ -65,11 +65,6 @@ fn save_one(
         Some(old) => old.version + 1,
         None => last_version(db, scope, &record.key, rank)? + 1,
     };
-    let version = if planted!(VersionsOverLevels) {
-        version + live.len() as u64
-    } else {
-        version
-    };
     let unexpired = old.filter(|old| old.expires_at.is_none_or(|at| at > now));
     let created_at = unexpired.map_or(now, |old| old.created_at);
     if let Some(old) = old {
@@ -263,11 +258,6 @@ fn shade(db: &Connection, live: &Live, shadow: u8) -> Result<()> {
     let doc = Doc { slot, ..live.doc };
     index::remove(db, live.doc, &live.text)?;
     index::add(db, doc, &live.text)?;
-    let shadow = if planted!(ShadowColumnKept) {
-        live.shadow
-    } else {
-        shadow
-    };
     let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";
     db.prepare_cached(sql)?
         .execute(params![live.id, shadow, doc.to_rowid()])?;
