@@ -147,7 +147,9 @@ impl StorageProvider for Sqlite {
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
-        self.pool.write(|db| write::save(db, grant, records))
+        // Before the lock is taken, which other writers may be waiting for.
+        let texts = write::analyse(records);
+        self.pool.write(|db| write::save(db, grant, &texts))
     }
 
     fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {

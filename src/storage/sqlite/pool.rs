@@ -26,6 +26,7 @@ pub(super) struct Pool {
 struct Readers {
     idle: Vec<Connection>,
     open: usize,
+    waiting: usize,
 }
 
 impl Pool {
@@ -77,7 +78,9 @@ impl Pool {
             if readers.open < READERS {
                 break;
             }
+            readers.waiting += 1;
             readers = unpoisoned(self.returned.wait(readers));
+            readers.waiting -= 1;
         }
         readers.open += 1;
         drop(readers);
@@ -137,7 +140,11 @@ impl Drop for Reader<'_> {
             Some(db) => readers.idle.push(db),
             None => readers.open -= 1,
         }
+        let wanted = readers.waiting > 0;
         drop(readers);
-        self.pool.returned.notify_one();
+        // Asked first, since waking no one is a system call, too.
+        if wanted {
+            self.pool.returned.notify_one();
+        }
     }
 }

@@ -77,7 +77,7 @@ CREATE TABLE record_tags (
 
 CREATE VIRTUAL TABLE terms USING fts5 (
     term, content = '', columnsize = 0, detail = none,
-    tokenize = "ascii tokenchars '_-.@+#/:&$%^'"
+    tokenize = "ascii tokenchars '_-.@+#/:&$%'"
 );
 INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1);
 

@@ -31,19 +31,35 @@ struct Live {
     created_at: i64,
     expires_at: Option<i64>,
     tags: Vec<Tag>,
-    text: IndexText,
+    content: String,
+}
+
+impl Live {
+    /// What the index has of it.
+    fn text(&self, key: &MemoryKey) -> IndexText {
+        IndexText::of(key.as_str(), &self.tags, &self.content)
+    }
+}
+
+/// The records with what the index will hold of them.
+pub(super) fn analyse(records: &[NewRecord]) -> Vec<(&NewRecord, IndexText)> {
+    let text = |r: &NewRecord| IndexText::of(r.key.as_str(), &r.tags, &r.content);
+    records
+        .iter()
+        .map(|record| (record, text(record)))
+        .collect()
 }
 
 pub(super) fn save(
     db: &Connection,
     grant: &WriteGrant<'_>,
-    records: &[NewRecord],
+    records: &[(&NewRecord, IndexText)],
 ) -> Result<Vec<Memory>> {
     refuse_stale_taint(db, grant)?;
     let scope = make_scope(db, grant)?;
     records
         .iter()
-        .map(|record| save_one(db, grant, scope, record))
+        .map(|(record, text)| save_one(db, grant, scope, record, text))
         .collect()
 }
 
@@ -52,51 +68,87 @@ fn save_one(
     grant: &WriteGrant<'_>,
     scope: i64,
     record: &NewRecord,
+    text: &IndexText,
 ) -> Result<Memory> {
-    let rank = grant.level().rank();
-    let now = micros(grant.now());
     // Taken first: renumbering the scope changes the rows that are read next.
     let seq = index::next_seq(db, scope)?;
     let live = live_versions(db, scope, &record.key)?;
-    let old = live
-        .iter()
-        .find(|old| old.level == rank || planted!(SupersedesAnyLevel));
-    let version = match old {
-        Some(old) => old.version + 1,
-        None => last_version(db, scope, &record.key, rank)? + 1,
+    let memory = next_version(db, grant, scope, record, &live)?;
+    let shadow = displace(db, grant, scope, &record.key, &live)?;
+    let rank = grant.level().rank();
+    let doc = Doc {
+        scope,
+        slot: slot(rank, shadow).ok_or_else(|| unexpected("shadow"))?,
+        seq,
+        length: text.length,
+    };
+    insert(db, doc, shadow, &memory)?;
+    index::add(db, doc, text)?;
+    append(db, &grant.facts(&memory.key, memory.version))?;
+    Ok(memory)
+}
+
+/// The version that follows the live ones under its key (clause 4).
+fn next_version(
+    db: &Connection,
+    grant: &WriteGrant<'_>,
+    scope: i64,
+    record: &NewRecord,
+    live: &[Live],
+) -> Result<Memory> {
+    let (rank, now) = (grant.level().rank(), micros(grant.now()));
+    let old = superseded(live, rank);
+    let last = match old {
+        Some(old) => old.version,
+        None => last_version(db, scope, &record.key, rank)?,
     };
     let unexpired = old.filter(|old| old.expires_at.is_none_or(|at| at > now));
     let created_at = unexpired.map_or(now, |old| old.created_at);
-    if let Some(old) = old {
-        end(db, scope, &record.key, old, End::Superseded, now)?;
-    }
-    let above = live
-        .iter()
-        .map(|other| other.level)
-        .filter(|&other| other > rank);
-    let shadow = above.min().unwrap_or(UNSHADOWED);
-    for lower in live
-        .iter()
-        .filter(|lower| lower.level < rank && lower.shadow > rank && !planted!(ShadowKeptOnSave))
-    {
-        shade(db, lower, rank)?;
-    }
-    let memory = Memory {
+    Ok(Memory {
         key: record.key.clone(),
         content: record.content.clone(),
         classification: grant.level(),
         tags: record.tags.clone(),
         agent: grant.agent().clone(),
-        version,
+        version: last + 1,
         created_at: time(created_at)?,
         updated_at: time(now.max(created_at))?,
         expires_at: record.expires_at,
         session: grant.session().clone(),
         lineage_id: record.lineage_id,
-    };
-    insert(db, scope, seq, shadow, &memory)?;
-    append(db, &grant.facts(&memory.key, version))?;
-    Ok(memory)
+    })
+}
+
+/// The live record that a save at this level supersedes.
+fn superseded(live: &[Live], rank: u8) -> Option<&Live> {
+    live.iter()
+        .find(|old| old.level == rank || planted!(SupersedesAnyLevel))
+}
+
+/// Makes way for a record at the grant's level: ends the one it supersedes and shades those below.
+/// Returns which level shadows the new one.
+fn displace(
+    db: &Connection,
+    grant: &WriteGrant<'_>,
+    scope: i64,
+    key: &MemoryKey,
+    live: &[Live],
+) -> Result<u8> {
+    let (rank, now) = (grant.level().rank(), micros(grant.now()));
+    if let Some(old) = superseded(live, rank) {
+        end(db, scope, key, old, End::Superseded, now)?;
+    }
+    for lower in live
+        .iter()
+        .filter(|lower| lower.level < rank && lower.shadow > rank && !planted!(ShadowKeptOnSave))
+    {
+        shade(db, key, lower, rank)?;
+    }
+    let above = live.iter().map(|other| other.level);
+    Ok(above
+        .filter(|&other| other > rank)
+        .min()
+        .unwrap_or(UNSHADOWED))
 }
 
 pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
@@ -123,7 +175,7 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
         .iter()
         .filter(|lower| lower.shadow == rank && !planted!(ShadowKeptOnDelete))
     {
-        shade(db, lower, old.shadow)?;
+        shade(db, key, lower, old.shadow)?;
     }
     append(db, &grant.facts(key, old.version))?;
     Ok(Deletion::Done {
@@ -195,22 +247,17 @@ fn live_versions(db: &Connection, scope: i64, key: &MemoryKey) -> Result<Vec<Liv
     let mut rows = select.query(params![scope, key.as_str()])?;
     let mut live = Vec::new();
     while let Some(row) = rows.next()? {
-        live.push(live_version(row, key)?);
+        live.push(live_version(row)?);
     }
     Ok(live)
 }
 
-fn live_version(row: &Row<'_>, key: &MemoryKey) -> Result<Live> {
+fn live_version(row: &Row<'_>) -> Result<Live> {
     let tags = tags_from_json(
         row.get_ref(7)?
             .as_str()
             .map_err(|_| unexpected("tag list"))?,
     )?;
-    let content = row
-        .get_ref(8)?
-        .as_str()
-        .map_err(|_| unexpected("content"))?;
-    let text = IndexText::of(key.as_str(), &tags, content);
     Ok(Live {
         id: row.get(0)?,
         level: row.get(1)?,
@@ -223,7 +270,7 @@ fn live_version(row: &Row<'_>, key: &MemoryKey) -> Result<Live> {
         created_at: row.get(5)?,
         expires_at: row.get(6)?,
         tags,
-        text,
+        content: row.get(8)?,
     })
 }
 
@@ -240,7 +287,7 @@ fn last_version(db: &Connection, scope: i64, key: &MemoryKey, rank: u8) -> Resul
 
 /// Ends a live record; its row stays.
 fn end(db: &Connection, scope: i64, key: &MemoryKey, old: &Live, end: End, now: i64) -> Result<()> {
-    index::remove(db, old.doc, &old.text)?;
+    index::remove(db, old.doc, &old.text(key))?;
     let sql = "UPDATE records SET state = ?2, ended_at = ?3, doc = NULL WHERE id = ?1";
     db.prepare_cached(sql)?
         .execute(params![old.id, end as u8, now])?;
@@ -253,33 +300,26 @@ fn end(db: &Connection, scope: i64, key: &MemoryKey, old: &Live, end: End, now: 
 }
 
 /// Notes which level next shadows a live record, and moves its index row accordingly.
-fn shade(db: &Connection, live: &Live, shadow: u8) -> Result<()> {
+fn shade(db: &Connection, key: &MemoryKey, live: &Live, shadow: u8) -> Result<()> {
     let slot = slot(live.level, shadow).ok_or_else(|| unexpected("shadow"))?;
     let doc = Doc { slot, ..live.doc };
-    index::remove(db, live.doc, &live.text)?;
-    index::add(db, doc, &live.text)?;
+    let text = live.text(key);
+    index::remove(db, live.doc, &text)?;
+    index::add(db, doc, &text)?;
     let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";
     db.prepare_cached(sql)?
         .execute(params![live.id, shadow, doc.to_rowid()])?;
     Ok(())
 }
 
-/// Stores a new live record with its tags and its index row.
-fn insert(db: &Connection, scope: i64, seq: i64, shadow: u8, memory: &Memory) -> Result<()> {
+/// Stores a new live record with its tags.
+fn insert(db: &Connection, doc: Doc, shadow: u8, memory: &Memory) -> Result<()> {
     let rank = memory.classification.rank();
-    let text = IndexText::of(memory.key.as_str(), &memory.tags, &memory.content);
-    let slot = slot(rank, shadow).ok_or_else(|| unexpected("shadow"))?;
-    let doc = Doc {
-        scope,
-        slot,
-        seq,
-        length: text.length,
-    };
     let sql = "INSERT INTO records (scope, level, key, version, content, tags, created_at,
                updated_at, expires_at, session, lineage, state, shadow, doc)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13)";
     db.prepare_cached(sql)?.execute(params![
-        scope,
+        doc.scope,
         rank,
         memory.key.as_str(),
         to_i64(memory.version)?,
@@ -299,14 +339,14 @@ fn insert(db: &Connection, scope: i64, seq: i64, shadow: u8, memory: &Memory) ->
     let mut insert = db.prepare_cached(sql)?;
     for tag in &memory.tags {
         insert.execute(params![
-            scope,
+            doc.scope,
             tag.folded(),
             memory.key.as_str(),
             rank,
             record
         ])?;
     }
-    index::add(db, doc, &text)
+    Ok(())
 }
 
 fn to_i64(number: u64) -> Result<i64> {
