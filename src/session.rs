@@ -272,7 +272,8 @@ impl Session {
     ///   [`Denied`](crate::ErrorKind::Denied): the taint is as it was, and the refusal is in the
     ///   audit. Don't show the session that material.
     /// - An error of the storage: the taint *has* risen in memory but is not recorded. Until a later
-    ///   call records it, the session neither reads nor writes.
+    ///   call records it, the session neither reads nor writes, and as long as this store is open it
+    ///   resumes no lower. Don't show the session that material: the process may end first.
     ///
     /// ```
     /// use strandline::{Classification, MemoryStore};

@@ -28,6 +28,8 @@ pub(crate) struct Gate {
     clock: Arc<dyn Clock>,
     /// The sessions that are open now, so that every handle of an id shares one taint.
     live: Mutex<HashMap<SessionId, Weak<Inner>>>,
+    /// The state of sessions whose last rise could not be recorded, also once their handles are gone.
+    owed: Mutex<HashMap<SessionId, SessionState>>,
 }
 
 /// What a verb is about to do: the part of a [`Request`] that doesn't depend on the session.
@@ -75,6 +77,7 @@ impl Gate {
             rules,
             clock,
             live: Mutex::new(HashMap::new()),
+            owed: Mutex::new(HashMap::new()),
         }
     }
 
@@ -233,11 +236,15 @@ impl Gate {
             }
             None => SessionState::new(),
         };
+        if let Some(owed) = unpoisoned(self.owed.lock()).get(id) {
+            state.remember(owed);
+        }
         self.admit(id, agent, &mut state, taint, ceiling)?;
         if let Some((owner, _)) = self.load(id)? {
             // Another process may have opened the id between the two looks; the first to do so owns it.
             same_agent(&owner, agent)?;
         }
+        state.handed_out = true;
         let session = Session::new(id.clone(), agent.clone(), Arc::clone(self), state);
         live.insert(id.clone(), Arc::downgrade(session.inner()));
         Ok(session)
@@ -289,6 +296,7 @@ impl Gate {
         }
         loop {
             let hold = session.hold();
+            hold.refuse_above_ceiling()?;
             if hold.recorded {
                 return Ok(hold);
             }
@@ -422,9 +430,20 @@ impl Gate {
                 _hold: None,
             };
             match self.provider.save(&grant, &[record]) {
-                Err(error) if error.kind() == ErrorKind::TaintRaised => self.absorb(id, state)?,
-                Err(error) => return Err(error),
-                Ok(_) => state.recorded = true,
+                Err(error) if error.kind() == ErrorKind::TaintRaised => {
+                    self.absorb(id, state)?;
+                    state.refuse_above_ceiling()?;
+                }
+                Err(error) => {
+                    if state.handed_out {
+                        unpoisoned(self.owed.lock()).insert(id.clone(), state.clone());
+                    }
+                    return Err(error);
+                }
+                Ok(_) => {
+                    unpoisoned(self.owed.lock()).remove(id);
+                    state.recorded = true;
+                }
             }
         }
         if state.recorded {

@@ -20,6 +20,8 @@ pub(crate) struct SessionState {
     pub(crate) raises: Vec<Raise>,
     /// Whether the store has this state.
     pub(crate) recorded: bool,
+    /// Whether the host has a handle of the session.
+    pub(crate) handed_out: bool,
 }
 
 /// The record's content.
@@ -39,6 +41,32 @@ impl SessionState {
             ceiling: Classification::Restricted,
             raises: Vec::new(),
             recorded: false,
+            handed_out: false,
+        }
+    }
+
+    /// Whether another process raised the session above a ceiling that this one set meanwhile. Such
+    /// a session is at an end: it neither reads nor writes.
+    pub(crate) fn refuse_above_ceiling(&self) -> Result<()> {
+        if self.taint.can_flow_to(self.ceiling) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::CeilingExceeded,
+            format!(
+                "the session's taint, {}, is above its ceiling, {}",
+                self.taint, self.ceiling
+            ),
+        ))
+    }
+
+    /// Takes on a rise that a handle, since dropped, could not record.
+    pub(crate) fn remember(&mut self, owed: &Self) {
+        self.ceiling = self.ceiling.meet(owed.ceiling);
+        if owed.taint > self.taint {
+            self.taint = owed.taint;
+            self.raises.clone_from(&owed.raises);
+            self.recorded = false;
         }
     }
 
@@ -58,6 +86,7 @@ impl SessionState {
 
     /// Sets a ceiling, or a lower one than before.
     pub(crate) fn tighten(&mut self, ceiling: Classification) -> Result<()> {
+        let ceiling = ceiling.meet(self.ceiling);
         if !self.taint.can_flow_to(ceiling) {
             return Err(Error::new(
                 ErrorKind::SessionMismatch,
@@ -80,7 +109,7 @@ impl SessionState {
             self.taint = stored.taint;
             self.raises.clone_from(&stored.raises);
         }
-        self.ceiling = self.ceiling.meet(stored.ceiling).join(self.taint);
+        self.ceiling = self.ceiling.meet(stored.ceiling);
         let same = (self.taint, self.ceiling) == (stored.taint, stored.ceiling);
         self.recorded = same && stored.recorded;
     }
@@ -126,7 +155,6 @@ impl SessionState {
             }
             owner.get_or_insert(stored.agent);
         }
-        state.ceiling = state.ceiling.join(state.taint);
         Ok(owner.map(|owner| (owner, state)))
     }
 }

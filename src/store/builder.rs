@@ -146,7 +146,8 @@ impl SessionBuilder {
     }
 
     /// The highest taint it may ever take on; none by default. A resumed session keeps a lower
-    /// ceiling that it had.
+    /// ceiling that it had. Where another process raises the session above it at the same moment, the
+    /// session is at an end: nothing is read or written in it any more.
     pub fn ceiling(mut self, ceiling: Classification) -> Self {
         self.ceiling = ceiling;
         self

@@ -21,8 +21,8 @@ pub(super) fn escape(json: &str) -> String {
 
 /// Whether a character is markup, breaks a line, or changes how text around it is shown.
 ///
-/// The joiners U+200C and U+200D are none of these: words in Persian and Hindi and many emoji need
-/// them. Of the angle brackets the ones that NFKC turns into `<` and `>` count as well.
+/// The joiners U+200C and U+200D and the variation selectors U+FE0E and U+FE0F are none of these: words
+/// in Persian and Hindi and many emoji need them. Of the angle brackets the ones that NFKC turns into `<` and `>` count as well.
 fn is_loose(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -34,8 +34,13 @@ fn is_loose(c: char) -> bool {
             | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
             | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            // Tags and the further variation selectors, in which text can be hidden.
-            | '\u{e0000}'..='\u{e0fff}')
+            // Fillers, blanks and the other characters that show as nothing.
+            | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0d}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{fffc}'
+            | '\u{1d159}'
+            // Private use, and tags and the further variation selectors, in which text can be hidden.
+            | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{10ffff}')
 }
 
 #[cfg(test)]

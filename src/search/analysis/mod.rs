@@ -84,6 +84,7 @@ mod unspaced;
 mod words;
 
 use std::collections::HashMap;
+use std::fmt;
 
 use sink::{Side, Sink};
 
@@ -95,8 +96,8 @@ pub const VERSION: u32 = 1;
 /// The most distinct terms of a query that count. The first ones do.
 pub const MAX_QUERY_TERMS: usize = 64;
 
-/// The terms of one record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The terms of one record. `Debug` shows how many.
+#[derive(Clone, PartialEq, Eq)]
 pub struct DocumentTerms {
     /// Each distinct term and how often it comes, ascending by term.
     pub counts: Vec<(String, u32)>,
@@ -104,13 +105,30 @@ pub struct DocumentTerms {
     pub length: u32,
 }
 
-/// A term of a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl fmt::Debug for DocumentTerms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DocumentTerms")
+            .field("distinct", &self.counts.len())
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A term of a query. `Debug` doesn't show it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct QueryTerm {
     /// The term.
     pub term: String,
     /// How often the query has it.
     pub weight: u32,
+}
+
+impl fmt::Debug for QueryTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryTerm")
+            .field("weight", &self.weight)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The terms of a record: of its key, tags and content together.

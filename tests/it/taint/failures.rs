@@ -119,6 +119,72 @@ fn a_raise_that_can_not_be_recorded_holds_and_stops_the_session() {
     assert_eq!(resumed.taint(), Internal);
 }
 
+/// Once forgotten: the rise was known to the handle alone.
+#[test]
+fn a_raise_that_can_not_be_recorded_outlives_its_handle() {
+    let (store, fails, records) = failing();
+    let session = store.session("s", "agent").open().unwrap();
+    fails.store(true, Ordering::SeqCst);
+    session.raise(Restricted, "opened the vault").unwrap_err();
+    drop(session);
+    let error = store.session("s", "agent").open().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Full);
+
+    fails.store(false, Ordering::SeqCst);
+    let again = store.session("s", "agent").open().unwrap();
+    assert_eq!(again.taint(), Restricted);
+    assert_eq!(again.raises().len(), 1);
+    drop(again);
+    assert_eq!(store.session("t", "agent").open().unwrap().taint(), Public);
+    let restarted = quick().with_provider(records);
+    assert_eq!(
+        restarted.session("s", "agent").open().unwrap().taint(),
+        Restricted
+    );
+}
+
+/// Once readable: the handle with the ceiling took on the other's taint, and its ceiling with it.
+#[test]
+fn a_session_raised_above_its_ceiling_meanwhile_is_at_an_end() {
+    let records = Arc::new(InMemory::new());
+    let other = quick().with_provider(records.clone());
+    let capped = Arc::new(Mutex::new(None));
+    let (keep, opener) = (capped.clone(), other.clone());
+    let armed = Arc::new(AtomicBool::new(false));
+    let switch = armed.clone();
+    let before_save = move || {
+        if switch.swap(false, Ordering::SeqCst) {
+            let session = opener.session("s", "agent").ceiling(Internal).open()?;
+            *keep.lock().unwrap() = Some(session);
+        }
+        Ok(())
+    };
+    let provider = Watched {
+        records: records.clone(),
+        before_save,
+    };
+    let store = quick().with_provider(Arc::new(provider));
+    let vault = store
+        .session("v", "agent")
+        .taint(Restricted)
+        .open()
+        .unwrap();
+    store.save(&vault, Draft::new("secret", "deep")).unwrap();
+
+    let session = store.session("s", "agent").open().unwrap();
+    armed.store(true, Ordering::SeqCst);
+    session.raise(Restricted, "opened the vault").unwrap();
+    let capped = capped.lock().unwrap().take().unwrap();
+    assert!(other.get(&capped, "secret").unwrap().is_none());
+    let refused = |error: Error| assert_eq!(error.kind(), ErrorKind::CeilingExceeded);
+    refused(other.save(&capped, Draft::new("k", "v")).unwrap_err());
+    refused(other.get(&capped, "secret").unwrap_err());
+    refused(other.search(&capped, Search::new("deep")).unwrap_err());
+    assert_eq!(capped.ceiling(), Internal);
+    let restarted = quick().with_provider(records);
+    assert!(restarted.session("s", "agent").open().is_err());
+}
+
 #[test]
 fn a_session_that_can_not_be_recorded_does_not_open() {
     let (store, fails, _) = failing();
@@ -158,7 +224,7 @@ fn a_ceiling_below_a_raise_that_came_in_between_is_refused() {
         .ceiling(Internal)
         .open()
         .unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::SessionMismatch);
+    assert_eq!(refused.kind(), ErrorKind::CeilingExceeded);
     assert_eq!(
         store.session("s", "agent").open().unwrap().taint(),
         Confidential
