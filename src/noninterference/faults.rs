@@ -12,7 +12,7 @@ use crate::planted;
 use std::sync::Arc;
 
 /// A fault is caught within so many traces or counts as missed.
-const TRACES: usize = 600;
+const TRACES: usize = 1_000;
 
 /// What must catch a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
