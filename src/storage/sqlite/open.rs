@@ -7,13 +7,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::{Durability, SqliteOptions, schema};
 use crate::error::{Error, ErrorKind, Result};
 
+/// The size that the WAL goes back to when it has been larger. It's usually 4 MB.
+const WAL_BYTES: u32 = 8 << 20;
+
 /// Opens or creates the store at `path`; returns its absolute path and the connection that writes.
 pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection)> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::invalid("`path` must not be empty"));
+    }
     // Absolute, so that no path is one of SQLite's special names, such as `:memory:`.
     let path = std::path::absolute(path).map_err(|error| io_error(path, &error))?;
     open_absolute(&path, options)
@@ -32,17 +38,26 @@ fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<Connection> {
     create(path, options)?;
     check_header(path)?;
     let mut db = connect(path, options)?;
-    // The header may be older than what the WAL holds.
-    schema::refuse_newer(db.pragma_query_value(None, "user_version", |row| row.get(0))?)?;
+    // Until the file is known to be ours, nothing is written to it: not even a WAL that another
+    // program left, which SQLite would bring into the file when the connection is closed.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    schema::refuse_others(&mut db)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     enter_wal_mode(&db, options.busy_timeout)?;
     schema::migrate(&mut db)?;
     Ok(db)
 }
 
+const CANT_WRITE: &str = "it or its folder can't be written";
+
 /// A connection with the settings that all of ours have.
 pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
+    // SQLite opens for reading what it can't open for writing, and fails later.
+    if db.is_readonly(MAIN_DB)? {
+        return Err(Error::new(ErrorKind::ReadOnly, CANT_WRITE));
+    }
     db.busy_timeout(options.busy_timeout)?;
     db.set_prepared_statement_cache_capacity(64);
     // Plans must not depend on the values that are bound: SQLite would plan a statement anew for each.
@@ -52,6 +67,8 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     db.pragma_update(None, "secure_delete", "ON")?;
     db.pragma_update(None, "foreign_keys", "ON")?;
     db.pragma_update(None, "cache_size", -8_192)?;
+    // What readers that lagged behind made the WAL grow to, it doesn't keep.
+    db.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
     let synchronous = match options.durability {
         Durability::Full => "FULL",
         Durability::Normal => "NORMAL",
@@ -172,9 +189,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 fn io_error(path: &Path, error: &std::io::Error) -> Error {
     let (kind, text) = match error.kind() {
         IoKind::NotFound => (ErrorKind::Io, "its folder doesn't exist"),
-        IoKind::PermissionDenied | IoKind::ReadOnlyFilesystem => {
-            (ErrorKind::ReadOnly, "it or its folder can't be written")
-        }
+        IoKind::PermissionDenied | IoKind::ReadOnlyFilesystem => (ErrorKind::ReadOnly, CANT_WRITE),
         IoKind::NotADirectory => (ErrorKind::Io, "a part of its path is not a folder"),
         IoKind::StorageFull | IoKind::QuotaExceeded => (ErrorKind::Full, "the disk is full"),
         _ if path.is_dir() => (ErrorKind::NotAStore, "there is a folder, not a file"),

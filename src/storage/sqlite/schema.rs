@@ -106,7 +106,19 @@ CREATE INDEX audit_session ON audit (session);
 CREATE INDEX audit_key ON audit (agent, key) WHERE key IS NOT NULL;
 "#;
 
-/// Refuses what a newer release wrote, before anything is written.
+/// Refuses another program's database, and what a newer release wrote, without writing anything.
+pub(super) fn refuse_others(db: &mut Connection) -> Result<()> {
+    // One snapshot: another process may be making the tables just now.
+    let tx = db.transaction()?;
+    let version = user_version(&tx)?;
+    refuse_newer(version)?;
+    if version == 0 {
+        refuse_foreign(&tx)?;
+    }
+    Ok(())
+}
+
+/// Refuses what a newer release wrote.
 pub(super) fn refuse_newer(version: u32) -> Result<()> {
     if version <= VERSION {
         return Ok(());
