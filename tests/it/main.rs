@@ -4,16 +4,23 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "a test fails by panicking"
+    reason = "a test fails by panicking, and says why it was skipped"
 )]
 
 mod cases;
+mod child;
 mod compile_fail;
 mod conformance;
+mod crash;
 mod failing;
+mod faults;
+mod files;
+mod format;
 mod model;
 mod persona;
+mod processes;
 mod providers;
 #[expect(
     clippy::cast_possible_truncation,
@@ -22,6 +29,7 @@ mod providers;
 )]
 mod reference;
 mod silence;
+mod sound;
 mod taint;
 mod tidy;
 mod tools;

@@ -1,6 +1,8 @@
 //! SQLite's failures as this crate's errors.
 
-use rusqlite::ffi::{ErrorCode, code_to_str};
+use std::error::Error as _;
+
+use rusqlite::ffi::{ErrorCode, SQLITE_CORRUPT_VTAB, SQLITE_NOMEM, code_to_str};
 
 use crate::error::{Error, ErrorKind};
 
@@ -29,7 +31,27 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
+/// The search index doesn't agree with the records.
+pub(super) fn index_damaged() -> Error {
+    Error::corrupt("the store's search index is damaged").with_source(SqliteCode {
+        code: SQLITE_CORRUPT_VTAB,
+    })
+}
+
+/// Whether the error may come from a damaged index, so that making it anew may help.
+///
+/// FTS5 also runs out of memory where a damaged index names a size. Where memory really is short,
+/// making the index fails, too, and changes nothing.
+pub(super) fn is_index_damage(error: &Error) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref());
+    let code = source.map(|SqliteCode { code }| *code);
+    matches!(code, Some(SQLITE_CORRUPT_VTAB | SQLITE_NOMEM))
+}
+
 fn from_code(failure: rusqlite::ffi::Error) -> Error {
+    if failure.extended_code == SQLITE_CORRUPT_VTAB {
+        return index_damaged();
+    }
     let (kind, message) = match failure.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (
             ErrorKind::Busy,

@@ -27,6 +27,7 @@ use crate::audit;
 use crate::error::Result;
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
+use error::is_index_damage;
 use pool::Pool;
 
 /// What a write that was acknowledged survives.
@@ -114,6 +115,17 @@ impl Sqlite {
         Ok(Self { path, pool })
     }
 
+    /// Runs `work`; where it finds the index damaged, makes the index anew and runs it once more.
+    fn with_sound_index<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+        match work() {
+            Err(error) if is_index_damage(&error) => {
+                self.pool.write(index::rebuild)?;
+                work()
+            }
+            done => done,
+        }
+    }
+
     /// The file's absolute path.
     ///
     /// ```
@@ -143,17 +155,17 @@ impl StorageProvider for Sqlite {
     }
 
     fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
-        self.pool.snapshot(|db| search::search(db, grant, request))
+        self.with_sound_index(|| self.pool.snapshot(|db| search::search(db, grant, request)))
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
         // Before the lock is taken, which other writers may be waiting for.
         let texts = write::analyse(records);
-        self.pool.write(|db| write::save(db, grant, &texts))
+        self.with_sound_index(|| self.pool.write(|db| write::save(db, grant, &texts)))
     }
 
     fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
-        self.pool.write(|db| write::delete(db, grant, key))
+        self.with_sound_index(|| self.pool.write(|db| write::delete(db, grant, key)))
     }
 
     fn append(&self, event: &audit::Event) -> Result<()> {

@@ -1,19 +1,27 @@
 //! Opening the file: what may be there, who may read it, and the settings of a connection.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind as IoKind, Read as _};
+use std::io::ErrorKind as IoKind;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::{Durability, SqliteOptions, schema};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::unpoisoned;
+
+/// The size that the WAL goes back to when it has been larger. It's usually 4 MB.
+const WAL_BYTES: u32 = 8 << 20;
 
 /// Opens or creates the store at `path`; returns its absolute path and the connection that writes.
 pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection)> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::invalid("`path` must not be empty"));
+    }
     // Absolute, so that no path is one of SQLite's special names, such as `:memory:`.
     let path = std::path::absolute(path).map_err(|error| io_error(path, &error))?;
     open_absolute(&path, options)
@@ -30,31 +38,52 @@ pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Con
 
 fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<Connection> {
     create(path, options)?;
-    check_header(path)?;
+    check_kind(path)?;
     let mut db = connect(path, options)?;
-    // The header may be older than what the WAL holds.
-    schema::refuse_newer(db.pragma_query_value(None, "user_version", |row| row.get(0))?)?;
+    // Until the file is known to be ours, nothing is written to it: not even a WAL that another
+    // program left, which SQLite would bring into the file when the connection is closed.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    let refused = schema::refuse_others(&mut db).err();
+    if refused.is_none() || wal_is_empty(path) {
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    }
+    if let Some(error) = refused {
+        return Err(error);
+    }
     enter_wal_mode(&db, options.busy_timeout)?;
     schema::migrate(&mut db)?;
     Ok(db)
 }
 
+/// Whether closing the file brings nothing into it, and only removes the empty WAL that reading made.
+fn wal_is_empty(path: &Path) -> bool {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    fs::metadata(wal).is_ok_and(|wal| wal.len() == 0)
+}
+
+const CANT_WRITE: &str = "it or its folder can't be written";
+
 /// A connection with the settings that all of ours have.
 pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
+    // SQLite opens for reading what it can't open for writing, and fails later.
+    if db.is_readonly(MAIN_DB)? {
+        return Err(Error::new(ErrorKind::ReadOnly, CANT_WRITE));
+    }
     db.busy_timeout(options.busy_timeout)?;
     // Keeps a cached statement's plan whatever its parameters are. Without it SQLite compiles most of
     // ours anew at each use, since it might plan otherwise for other values.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(64);
-    // Plans must not depend on the values that are bound: SQLite would plan a statement anew for each.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.pragma_update(None, "trusted_schema", "OFF")?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     db.pragma_update(None, "secure_delete", "ON")?;
     db.pragma_update(None, "foreign_keys", "ON")?;
     db.pragma_update(None, "cache_size", -8_192)?;
+    // What readers that lagged behind made the WAL grow to, it doesn't keep.
+    db.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
     let synchronous = match options.durability {
         Durability::Full => "FULL",
         Durability::Normal => "NORMAL",
@@ -63,6 +92,11 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     Ok(db)
 }
 
+/// Held while a file is made. Nothing else in this module opens the file but SQLite, since closing any
+/// descriptor of a file drops all POSIX locks that the process has on it, SQLite's too; and nobody in
+/// this process has locks on a file that is only just being made.
+static MAKING: Mutex<()> = Mutex::new(());
+
 /// Makes the file, empty and for its owner only, unless something is there.
 fn create(path: &Path, options: &SqliteOptions) -> Result<()> {
     if options.create_folders
@@ -70,6 +104,7 @@ fn create(path: &Path, options: &SqliteOptions) -> Result<()> {
     {
         create_folder(folder)?;
     }
+    let _making = unpoisoned(MAKING.lock());
     match new_file().open(path) {
         Err(error) if error.kind() == IoKind::AlreadyExists => Ok(()),
         Err(error) => Err(io_error(path, &error)),
@@ -102,47 +137,14 @@ fn create_folder(folder: &Path) -> Result<()> {
         .map_err(|error| io_error(folder, &error))
 }
 
-/// Refuses what isn't a store of this release or an earlier one, without SQLite touching it.
-fn check_header(path: &Path) -> Result<()> {
+/// Refuses what isn't a file.
+fn check_kind(path: &Path) -> Result<()> {
     let info = fs::metadata(path).map_err(|error| io_error(path, &error))?;
-    if !info.is_file() {
-        return Err(Error::new(
-            ErrorKind::NotAStore,
-            "there is something that is not a file",
-        ));
-    }
-    let mut header = Vec::with_capacity(100);
-    let file = File::open(path).map_err(|error| io_error(path, &error))?;
-    file.take(100)
-        .read_to_end(&mut header)
-        .map_err(|error| io_error(path, &error))?;
-    if header.is_empty() {
+    if info.is_file() {
         return Ok(());
     }
-    if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
-        return Err(Error::new(
-            ErrorKind::NotAStore,
-            "the file is not a strandline store",
-        ));
-    }
-    let (version, application) = (big_endian(&header, 60), big_endian(&header, 68));
-    if application == schema::APPLICATION_ID {
-        return schema::refuse_newer(version);
-    }
-    // An empty database, which another process may just be making, has neither number yet.
-    if application != 0 || version != 0 {
-        let text = "the file is another program's SQLite database";
-        return Err(Error::new(ErrorKind::NotAStore, text));
-    }
-    Ok(())
-}
-
-fn big_endian(bytes: &[u8], at: usize) -> u32 {
-    bytes
-        .iter()
-        .skip(at)
-        .take(4)
-        .fold(0, |number, &byte| (number << 8) | u32::from(byte))
+    let text = "there is something that is not a file";
+    Err(Error::new(ErrorKind::NotAStore, text))
 }
 
 /// Turns WAL mode on. SQLite doesn't wait here, whatever the busy timeout, so this does.
@@ -174,10 +176,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 
 fn io_error(path: &Path, error: &std::io::Error) -> Error {
     let (kind, text) = match error.kind() {
-        IoKind::NotFound => (ErrorKind::Io, "its folder doesn't exist"),
-        IoKind::PermissionDenied | IoKind::ReadOnlyFilesystem => {
-            (ErrorKind::ReadOnly, "it or its folder can't be written")
-        }
+        IoKind::NotFound => (ErrorKind::Io, "it or its folder doesn't exist"),
+        IoKind::PermissionDenied | IoKind::ReadOnlyFilesystem => (ErrorKind::ReadOnly, CANT_WRITE),
         IoKind::NotADirectory => (ErrorKind::Io, "a part of its path is not a folder"),
         IoKind::StorageFull | IoKind::QuotaExceeded => (ErrorKind::Full, "the disk is full"),
         _ if path.is_dir() => (ErrorKind::NotAStore, "there is a folder, not a file"),

@@ -1,7 +1,9 @@
 //! The connections: one that writes, and a few that read.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -12,14 +14,29 @@ use crate::sync::unpoisoned;
 /// The most connections that read at once. More readers wait for one.
 const READERS: usize = 8;
 
+/// A WAL larger than this is emptied by force. SQLite empties it when no one reads, and where someone
+/// always does, it grows for ever.
+const WAL_LIMIT: u64 = 16 << 20;
+
+/// How long the readers have to finish then.
+const WAL_PATIENCE: Duration = Duration::from_millis(100);
+
 /// A file's connections.
 #[derive(Debug)]
 pub(super) struct Pool {
     path: PathBuf,
     options: SqliteOptions,
-    writer: Mutex<Connection>,
+    writer: Mutex<Writer>,
     readers: Mutex<Readers>,
     returned: Condvar,
+}
+
+#[derive(Debug)]
+struct Writer {
+    db: Connection,
+    wal: PathBuf,
+    /// The size of the WAL at which it is emptied by force.
+    wal_limit: u64,
 }
 
 #[derive(Debug, Default)]
@@ -31,22 +48,40 @@ struct Readers {
 
 impl Pool {
     pub(super) fn new(path: PathBuf, options: SqliteOptions, writer: Connection) -> Self {
-        let (writer, readers) = (Mutex::new(writer), Mutex::default());
+        let mut wal = path.clone().into_os_string();
+        wal.push("-wal");
+        let writer = Writer {
+            db: writer,
+            wal: wal.into(),
+            wal_limit: WAL_LIMIT,
+        };
         Self {
             path,
             options,
-            writer,
-            readers,
+            writer: Mutex::new(writer),
+            readers: Mutex::default(),
             returned: Condvar::new(),
         }
     }
 
     /// Runs `work` in one transaction, which is committed if it succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let db = unpoisoned(self.writer.lock());
-        let transaction = Transaction::begin(&db, "BEGIN IMMEDIATE")?;
-        let result = work(&db)?;
+        let mut writer = unpoisoned(self.writer.lock());
+        let transaction = Transaction::begin(&writer.db, "BEGIN IMMEDIATE")?;
+        let result = work(&writer.db)?;
         transaction.commit()?;
+        let size = size(&writer.wal);
+        if size > writer.wal_limit {
+            // Meanwhile no reader of ours begins, so that those under way are the last to wait for.
+            let _readers = unpoisoned(self.readers.lock());
+            let emptied = writer.empty_wal(self.options.busy_timeout);
+            // The commit stands, whatever came of it. A reader that stays must not make every save
+            // wait for it.
+            writer.wal_limit = match emptied {
+                Ok(true) => WAL_LIMIT,
+                _ => size + WAL_LIMIT / 4,
+            };
+        }
         Ok(result)
     }
 
@@ -94,6 +129,21 @@ impl Pool {
         reader.db = Some(db);
         Ok(reader)
     }
+}
+
+impl Writer {
+    /// Brings all of the WAL into the file and empties it. Returns whether the readers let it.
+    fn empty_wal(&self, busy_timeout: Duration) -> rusqlite::Result<bool> {
+        self.db.busy_timeout(WAL_PATIENCE.min(busy_timeout))?;
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: rusqlite::Result<bool> = self.db.query_row(sql, [], |row| row.get(0));
+        self.db.busy_timeout(busy_timeout)?;
+        Ok(!busy?)
+    }
+}
+
+fn size(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |info| info.len())
 }
 
 fn no_connection() -> crate::Error {

@@ -106,7 +106,19 @@ CREATE INDEX audit_session ON audit (session);
 CREATE INDEX audit_key ON audit (agent, key) WHERE key IS NOT NULL;
 "#;
 
-/// Refuses what a newer release wrote, before anything is written.
+/// Refuses another program's database, and what a newer release wrote, without writing anything.
+pub(super) fn refuse_others(db: &mut Connection) -> Result<()> {
+    // One snapshot: another process may be making the tables just now.
+    let tx = db.transaction()?;
+    let number = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    match (number("application_id")?, number("user_version")?) {
+        (0, 0) => refuse_foreign(&tx),
+        (ours, _) if ours == i64::from(APPLICATION_ID) => refuse_newer(user_version(&tx)?),
+        _ => Err(foreign()),
+    }
+}
+
+/// Refuses what a newer release wrote.
 pub(super) fn refuse_newer(version: u32) -> Result<()> {
     if version <= VERSION {
         return Ok(());
@@ -172,8 +184,10 @@ fn refuse_foreign(db: &Connection) -> Result<()> {
     if tables == 0 {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::NotAStore,
-        "the file is another program's SQLite database",
-    ))
+    Err(foreign())
+}
+
+fn foreign() -> Error {
+    let text = "the file is another program's SQLite database";
+    Error::new(ErrorKind::NotAStore, text)
 }

@@ -5,10 +5,11 @@ use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::error::index_damaged;
 use super::layout::{Doc, ranges, sees};
 use super::read::get_in;
 use super::rows::{View, columns, memory, unexpected, visible};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::policy::ReadGrant;
 use crate::record::{Memory, Tag};
 use crate::search::analysis::{self, DocumentTerms, QueryTerm};
@@ -223,7 +224,7 @@ fn break_ties(db: &Connection, found: Vec<Candidate>, limit: usize) -> Result<Ve
         let row = select.query_row([candidate.doc], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
         });
-        let (updated_at, key) = row.optional()?.ok_or_else(out_of_step)?;
+        let (updated_at, key) = row.optional()?.ok_or_else(index_damaged)?;
         let time = Some(updated_at).filter(|_| !planted!(TiesByRow));
         keyed.push((candidate, time.unwrap_or(candidate.doc), key));
     }
@@ -285,13 +286,9 @@ fn hit(db: &Connection, view: View, agent: &AgentId, candidate: Candidate) -> Re
     );
     let mut select = db.prepare_cached(SQL)?;
     let mut rows = select.query(params![view.scope, view.level(), view.now, candidate.doc])?;
-    let row = rows.next()?.ok_or_else(out_of_step)?;
+    let row = rows.next()?.ok_or_else(index_damaged)?;
     Ok(Hit {
         memory: memory(row, agent)?,
         score: candidate.score,
     })
-}
-
-fn out_of_step() -> Error {
-    Error::corrupt("the search index doesn't agree with the records")
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use proptest::prelude::*;
@@ -11,7 +12,7 @@ use rusqlite::Connection;
 use super::index::{self, IndexText};
 use super::layout::{Doc, slot};
 use super::rows::tags_from_json;
-use super::{Sqlite, SqliteOptions};
+use super::{Durability, Sqlite, SqliteOptions};
 use crate::{Classification, Clock, Draft, ErrorKind, MemoryStore, Search, Session};
 
 #[derive(Debug, Default)]
@@ -25,6 +26,7 @@ impl Clock for TestClock {
 
 struct Bench {
     _folder: tempfile::TempDir,
+    sqlite: Arc<Sqlite>,
     clock: Arc<TestClock>,
     store: MemoryStore,
     sessions: Vec<Session>,
@@ -36,13 +38,13 @@ fn bench() -> Bench {
     let path = folder.path().join("memory.db");
     let clock = Arc::new(TestClock::default());
     let options = SqliteOptions {
-        durability: super::Durability::Normal,
+        durability: Durability::Normal,
         ..Default::default()
     };
-    let provider = Arc::new(Sqlite::open(&path, &options).unwrap());
+    let sqlite = Arc::new(Sqlite::open(&path, &options).unwrap());
     let store = MemoryStore::builder()
         .clock(clock.clone())
-        .with_provider(provider);
+        .with_provider(sqlite.clone());
     let sessions = Classification::ALL
         .map(|taint| {
             store
@@ -54,6 +56,7 @@ fn bench() -> Bench {
         .into();
     Bench {
         _folder: folder,
+        sqlite,
         clock,
         store,
         sessions,
@@ -255,4 +258,65 @@ fn ties_beyond_the_results_go_by_time_then_key() {
         .unwrap();
     let keys: Vec<_> = hits.iter().map(|hit| hit.memory.key.as_str()).collect();
     assert_eq!(keys, ["k2-000", "k2-001", "k2-002"]);
+}
+
+#[test]
+fn every_connection_has_the_settings_that_the_promises_rest_on() {
+    for (durability, synchronous) in [(Durability::Full, 2), (Durability::Normal, 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SqliteOptions {
+            durability,
+            busy_timeout: Duration::from_millis(1_234),
+            ..SqliteOptions::default()
+        };
+        let sqlite = Sqlite::open(folder.path().join("memory.db"), &options).unwrap();
+        let check = |db: &Connection, query_only: i64| {
+            for (name, expected) in [
+                ("synchronous", synchronous),
+                ("busy_timeout", 1_234),
+                ("secure_delete", 1),
+                ("trusted_schema", 0),
+                ("foreign_keys", 1),
+                ("query_only", query_only),
+                ("application_id", 0x5354_524C),
+                ("user_version", 1),
+            ] {
+                let value: i64 = db.pragma_query_value(None, name, |row| row.get(0))?;
+                assert_eq!(value, expected, "{name}");
+            }
+            let mode: String = db.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+            assert_eq!(mode, "wal");
+            Ok(())
+        };
+        sqlite.pool.write(|db| check(db, 0)).unwrap();
+        sqlite.pool.read(|db| check(db, 1)).unwrap();
+        sqlite.pool.snapshot(|db| check(db, 1)).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_full_and_takes_what_fits_later() {
+    let bench = bench();
+    let limit = |pages: i64| {
+        let pragma = |db: &Connection| {
+            let set = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+            Ok(db.pragma_update_and_check(None, "max_page_count", pages, set)?)
+        };
+        bench.sqlite.pool.write(pragma).unwrap()
+    };
+    // No more than it has.
+    limit(1);
+    let session = &bench.sessions[1];
+    let large = || Draft::new("large", "w ".repeat(100_000));
+    let small = || Draft::new("small", "few words");
+    let error = bench
+        .store
+        .save_all(session, [small(), large()])
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Full);
+    assert!(bench.store.get(session, "small").unwrap().is_none());
+    check(&bench.db);
+    limit(i64::from(u32::MAX - 1));
+    bench.store.save(session, large()).unwrap();
+    check(&bench.db);
 }
