@@ -237,6 +237,7 @@ impl MemoryStore {
         drafts: impl IntoIterator<Item = Draft>,
     ) -> Result<Vec<Memory>> {
         let mut records: Vec<NewRecord> = Vec::new();
+        let mut bytes = 0_usize;
         for (index, draft) in drafts.into_iter().enumerate() {
             check_limit(
                 "drafts",
@@ -244,10 +245,11 @@ impl MemoryStore {
                 self.limits.batch,
                 "batch",
             )?;
-            records
-                .push(validate(draft, &self.limits).map_err(|error| {
-                    Error::new(error.kind(), format!("draft {index}: {error}"))
-                })?);
+            let record = validate(draft, &self.limits)
+                .map_err(|error| Error::new(error.kind(), format!("draft {index}: {error}")))?;
+            bytes = bytes.saturating_add(record.content.len());
+            check_limit("drafts", bytes, self.limits.batch_bytes, "batch_bytes")?;
+            records.push(record);
         }
         if records.is_empty() {
             return Ok(Vec::new());

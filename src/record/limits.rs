@@ -37,6 +37,9 @@ pub struct Limits {
     pub page: usize,
     /// The most drafts in one batch. Default 10,000.
     pub batch: usize,
+    /// The most content in one batch, all drafts together. Default 8,388,608. Other writers wait while
+    /// a batch is stored, a second or two for each megabyte of words.
+    pub batch_bytes: usize,
 }
 
 impl Default for Limits {
@@ -50,6 +53,7 @@ impl Default for Limits {
             max_results: 100,
             page: 1_000,
             batch: 10_000,
+            batch_bytes: 8_388_608,
         }
     }
 }

@@ -112,6 +112,7 @@ const LIMITS: Limits = Limits {
     max_results: 50,
     page: 4,
     batch: 4,
+    batch_bytes: 10_000,
 };
 
 #[derive(Clone, Debug)]

@@ -528,3 +528,29 @@ fn a_session_of_another_store_is_refused_and_leaves_no_trace() {
     );
     assert_eq!(desk.store.host().audit(&Query::default()).unwrap(), before);
 }
+
+#[test]
+fn a_batch_is_limited_in_number_and_in_bytes() {
+    let limits = Limits {
+        batch: 3,
+        batch_bytes: 10,
+        ..Limits::default()
+    };
+    let desk = Desk::with(MemoryStore::builder().limits(limits));
+    let batch = |contents: &[&str]| {
+        let drafts = contents.iter().enumerate();
+        let drafts = drafts.map(|(i, content)| Draft::new(format!("k{i}"), *content));
+        desk.store
+            .save_all(&desk.session, drafts.collect::<Vec<_>>())
+    };
+    for (contents, limit) in [
+        (&["a", "b", "c", "d"][..], "batch = 3"),
+        (&["four", "five five"][..], "batch_bytes = 10"),
+    ] {
+        let error = batch(contents).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        assert!(error.to_string().contains(limit), "{error}");
+        assert!(desk.store.get(&desk.session, "k0").unwrap().is_none());
+    }
+    assert_eq!(batch(&["four", "five"]).unwrap().len(), 2);
+}
