@@ -55,6 +55,7 @@ impl MemoryStore {
     /// processes may have the same file open.
     ///
     /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an empty path;
     /// [`NotAStore`](ErrorKind::NotAStore) if something else is there;
     /// [`NewerVersion`](ErrorKind::NewerVersion) if a later release wrote the file, which is then
     /// left as it was; [`ReadOnly`](ErrorKind::ReadOnly), [`Io`](ErrorKind::Io),

@@ -154,6 +154,16 @@ pub(crate) fn zipf_queries(words: &Words, count: usize) -> Vec<Query> {
     (0..count).map(query).collect()
 }
 
+/// The one word that most memories have, by a session at each level.
+pub(crate) fn common_queries(words: &Words, count: usize) -> Vec<Query> {
+    let query = |level: &Classification| Query {
+        agent: String::from("agent-000"),
+        level: *level,
+        text: words.words[0].clone(),
+    };
+    LEVELS.iter().cycle().take(count).map(query).collect()
+}
+
 /// Stops the run unless the data is what the published figures were measured on.
 pub(crate) fn check(words: &Words) {
     for (count, expected) in [

@@ -82,6 +82,10 @@ fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
     run("search, ZIPF", faster, &|| {
         searches::searches(&bench, &zipfs)
     });
+    let common = data::common_queries(words, 40);
+    run("search, one common word", Aim::None, &|| {
+        searches::searches(&bench, &common)
+    });
     run("save, Durability::Full", within, &|| {
         saves::saves(&bench, Durability::Full)
     });

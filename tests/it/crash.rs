@@ -43,8 +43,7 @@ fn save_until_killed(path: &Path, round: usize) -> Vec<(usize, usize)> {
         text.resize(1, 0);
         said.read_exact(&mut text).unwrap();
     }
-    let random = Uuid::new_v4().as_u128() % 60_000;
-    thread::sleep(Duration::from_micros(u64::try_from(random).unwrap()));
+    wait_up_to(60);
     child.kill().unwrap();
     child.wait().unwrap();
     said.read_to_end(&mut text).unwrap();
@@ -140,5 +139,58 @@ fn assert_pairs_whole(store: &MemoryStore, acknowledged: &BTreeSet<(usize, usize
             let pair = ["first", "second"].map(|name| there(&format!("{name} {round}-{number}")));
             assert_eq!(pair[0], pair[1]);
         }
+    }
+}
+
+/// A moment up to so many milliseconds from now.
+fn wait_up_to(milliseconds: u64) {
+    let random = u64::try_from(Uuid::new_v4().as_u128() % 1_000_000).unwrap();
+    thread::sleep(Duration::from_nanos(milliseconds * random));
+}
+
+#[test]
+fn a_kill_while_the_file_is_made_leaves_one_that_opens() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory.db");
+        let name = "processes::child_saves";
+        let mut child = child::command(name, &path, "distinct 1 1").spawn().unwrap();
+        child::go(&mut child);
+        wait_up_to(25);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let store = MemoryStore::open(&path).unwrap();
+        let session = store.session("check", "agent").open().unwrap();
+        store.save(&session, Draft::new("k", "v")).unwrap();
+        drop((session, store));
+        assert_sound(&path);
+    }
+}
+
+#[test]
+fn a_kill_while_the_index_is_made_anew_leaves_one_that_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = MemoryStore::open(&path).unwrap();
+    let session = store.session("check", "agent").open().unwrap();
+    let drafts = (0..500).map(|i| Draft::new(format!("k{i}"), format!("word {i}")));
+    store.save_all(&session, drafts).unwrap();
+    drop((session, store));
+    for _ in 0..5 {
+        // As an earlier release with another analysis would have left it.
+        let db = rusqlite::Connection::open(&path).unwrap();
+        db.execute("UPDATE meta SET value = 0 WHERE name = 'analysis'", [])
+            .unwrap();
+        db.execute("INSERT INTO terms (terms) VALUES ('delete-all')", [])
+            .unwrap();
+        drop(db);
+        let name = "processes::child_saves";
+        let mut child = child::command(name, &path, "distinct 1 1").spawn().unwrap();
+        child::go(&mut child);
+        wait_up_to(400);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(MemoryStore::open(&path).unwrap());
+        assert_sound(&path);
     }
 }

@@ -137,28 +137,53 @@ fn a_read_only_file_system_is_an_error_that_names_the_file() {
     }
 }
 
+/// A file or folder that no one can change; root isn't bound by mode bits. `None`, with the reason
+/// printed, where this user or file system has no such thing.
+struct Immutable<'p>(&'p Path);
+
+impl<'p> Immutable<'p> {
+    fn new(path: &'p Path) -> Option<Self> {
+        match Command::new("chattr").arg("+i").arg(path).output() {
+            Ok(output) if output.status.success() => return Some(Self(path)),
+            Ok(output) => eprint!("skipped: {}", String::from_utf8_lossy(&output.stderr)),
+            Err(error) => eprintln!("skipped: no chattr command: {error}"),
+        }
+        None
+    }
+}
+
+impl Drop for Immutable<'_> {
+    fn drop(&mut self) {
+        drop(Command::new("chattr").arg("-i").arg(self.0).status());
+    }
+}
+
 #[test]
 fn a_file_that_cannot_be_written_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     drop(open(&path));
-    // Mode bits don't bind root; this does.
-    let lock = |flag: &str| Command::new("chattr").arg(flag).arg(&path).output();
-    let locked = lock("+i").is_ok_and(|output| output.status.success());
-    if !locked {
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
-        if fs::OpenOptions::new().append(true).open(&path).is_ok() {
-            eprintln!("skipped: this user can write everything");
-            return;
-        }
-    }
-    let result = MemoryStore::open(&path);
-    if locked {
-        lock("-i").unwrap();
-    }
-    let error = result.unwrap_err();
+    let Some(_immutable) = Immutable::new(&path) else {
+        return;
+    };
+    let error = MemoryStore::open(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error:?}");
     assert!(error.to_string().contains(path.to_str().unwrap()));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error_that_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
+    drop(open(&old));
+    let Some(_immutable) = Immutable::new(folder.path()) else {
+        return;
+    };
+    for (path, kind) in [(old, ErrorKind::Io), (new, ErrorKind::ReadOnly)] {
+        let error = MemoryStore::open(&path).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error:?}");
+        assert!(error.to_string().contains(path.to_str().unwrap()));
+    }
 }
 
 /// The tables that FTS5 keeps the index in.

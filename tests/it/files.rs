@@ -231,7 +231,8 @@ fn what_another_program_left_in_its_wal_stays_there() {
     );
 }
 
-/// Copies a database that is open, as a crash would leave it.
+/// Copies a database that is open, as a crash would leave it. This drops the locks that its connection
+/// has, which no one else here asks for.
 fn copy_with_wal(path: &Path, folder: &Path) -> [PathBuf; 2] {
     let wal = PathBuf::from(format!("{}-wal", path.display()));
     [path, &wal].map(|file| {

@@ -271,7 +271,7 @@ fn an_old_file_comes_to_have_the_tables_of_a_new_one() {
 
 #[test]
 fn eight_processes_open_an_old_file_together() {
-    for _ in 0..5 {
+    for _ in 0..20 {
         let (_folder, path) = copy();
         let command = |process| {
             child::command(

@@ -67,9 +67,11 @@ fn from_code(failure: rusqlite::ffi::Error) -> Error {
         ),
         ErrorCode::DatabaseCorrupt => (ErrorKind::Corrupt, "the store's file is damaged"),
         ErrorCode::NotADatabase => (ErrorKind::NotAStore, "the file is not a strandline store"),
-        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen => {
-            (ErrorKind::Io, "the store's file can't be read or written")
-        }
+        ErrorCode::SystemIoFailure => (ErrorKind::Io, "the store's file can't be read or written"),
+        ErrorCode::CannotOpen => (
+            ErrorKind::Io,
+            "the store's file, or one that SQLite keeps beside it, can't be opened",
+        ),
         ErrorCode::TooBig | ErrorCode::OutOfMemory => (
             ErrorKind::Io,
             "there is not enough memory for this operation",

@@ -2,7 +2,8 @@
 //!
 //! One connection writes, in `BEGIN IMMEDIATE` transactions; a small pool of others reads, each read
 //! in one snapshot. The file is in WAL mode, so readers and the writer don't wait for each other, and
-//! several processes may share it.
+//! several processes may share it. Where a search, a save or a deletion finds the index damaged, it
+//! makes the index anew from the records, in one transaction, and tries once more.
 
 mod error;
 mod index;

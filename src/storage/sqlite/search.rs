@@ -247,32 +247,37 @@ fn narrow(db: &Connection, found: Vec<Candidate>, limit: usize) -> Result<Vec<Ca
         .into_iter()
         .partition(|candidate| candidate.score > worst);
     let times = times(db, &tied)?;
-    let mut newest: Vec<i64> = times.values().copied().collect();
+    let mut newest = times.clone();
     newest.sort_unstable_by(|a, b| b.cmp(a));
     let last = limit.saturating_sub(better.len()).saturating_sub(1);
     let cut = newest.get(last).copied().unwrap_or(i64::MIN);
-    let young = |candidate: &Candidate| times.get(&candidate.doc).is_some_and(|&time| time >= cut);
+    let young = tied.into_iter().zip(times).filter(|&(_, time)| time >= cut);
     Ok(better
         .into_iter()
-        .chain(tied.into_iter().filter(young))
+        .chain(young.map(|(candidate, _)| candidate))
         .collect())
 }
 
-/// The times of these candidates, read in one walk over the part of an index that spans them.
-fn times(db: &Connection, tied: &[Candidate]) -> Result<BTreeMap<i64, i64>> {
-    let docs: BTreeSet<i64> = tied.iter().map(|candidate| candidate.doc).collect();
+/// The times of these candidates, which ascend, read in one walk over the part of an index that spans
+/// them.
+fn times(db: &Connection, tied: &[Candidate]) -> Result<Vec<i64>> {
     let sql = "SELECT doc, updated_at FROM records INDEXED BY records_doc
-               WHERE doc BETWEEN ?1 AND ?2";
+               WHERE doc BETWEEN ?1 AND ?2 ORDER BY doc";
+    let ends = [tied.first(), tied.last()].map(|end| end.map(|candidate| candidate.doc));
     let mut select = db.prepare_cached(sql)?;
-    let mut rows = select.query(params![docs.first(), docs.last()])?;
-    let mut times = BTreeMap::new();
+    let mut rows = select.query(ends)?;
+    let mut wanted = tied.iter().map(|candidate| candidate.doc).peekable();
+    let mut times = Vec::with_capacity(tied.len());
     while let Some(row) = rows.next()? {
-        let doc = row.get(0)?;
-        if docs.contains(&doc) {
-            times.insert(doc, row.get(1)?);
+        let doc: i64 = row.get(0)?;
+        if wanted.next_if_eq(&doc).is_some() {
+            times.push(row.get(1)?);
         }
     }
-    Ok(times)
+    match wanted.peek() {
+        None => Ok(times),
+        Some(_) => Err(index_damaged()),
+    }
 }
 
 /// The record of a candidate. The visibility rule is asked once more here, so that a damaged index
