@@ -12,31 +12,36 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{Durability, SqliteOptions, schema};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Opens or creates the store at `path`; returns its absolute path and the connection that writes.
-pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection)> {
+/// Opens or creates the store at `path`; returns its absolute path, the connection that writes, and
+/// whether the index is whole.
+pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection, bool)> {
     // Absolute, so that no path is one of SQLite's special names, such as `:memory:`.
     let path = std::path::absolute(path).map_err(|error| io_error(path, &error))?;
-    open_absolute(&path, options)
-        .map(|db| (path.clone(), db))
-        .map_err(|error| {
-            let text = format!("{}: {error}", path.display());
-            let named = Error::new(error.kind(), text);
-            match std::error::Error::source(&error) {
-                Some(source) => named.with_source(source.to_string()),
-                None => named,
-            }
-        })
+    match open_absolute(&path, options) {
+        Ok((db, is_whole)) => Ok((path, db, is_whole)),
+        Err(error) => Err(named(&path, &error)),
+    }
 }
 
-fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+/// The error with the path in its text.
+pub(super) fn named(path: &Path, error: &Error) -> Error {
+    let text = format!("{}: {error}", path.display());
+    let named = Error::new(error.kind(), text);
+    match std::error::Error::source(error) {
+        Some(source) => named.with_source(source.to_string()),
+        None => named,
+    }
+}
+
+fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, bool)> {
     create(path, options)?;
     check_header(path)?;
     let mut db = connect(path, options)?;
     // The header may be older than what the WAL holds.
-    schema::refuse_newer(db.pragma_query_value(None, "user_version", |row| row.get(0))?)?;
+    schema::refuse_newer_file(&db)?;
     enter_wal_mode(&db, options.busy_timeout)?;
-    schema::migrate(&mut db)?;
-    Ok(db)
+    let is_whole = schema::migrate(&mut db)?;
+    Ok((db, is_whole))
 }
 
 /// A connection with the settings that all of ours have.

@@ -4,9 +4,10 @@
 //! transaction of its own together with the new number, so a file is always at a whole version, and
 //! processes that open it at once run each migration once.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::index;
+use super::index::State;
+use super::reindex;
 use crate::error::{Error, ErrorKind, Result};
 use crate::search::analysis;
 
@@ -117,8 +118,19 @@ pub(super) fn refuse_newer(version: u32) -> Result<()> {
     ))
 }
 
-/// Brings the file to [`VERSION`], and its index to the analysis of this release.
-pub(super) fn migrate(db: &mut Connection) -> Result<()> {
+/// Refuses what a newer release wrote or indexed, as far as the file can tell without a write.
+pub(super) fn refuse_newer_file(db: &Connection) -> Result<()> {
+    let version = user_version(db)?;
+    refuse_newer(version)?;
+    if version == 0 {
+        return Ok(());
+    }
+    State::read(db)?.refuse_newer()
+}
+
+/// Brings the file to [`VERSION`], and begins to make its index anew if that is of an older analysis.
+/// Whether the index is whole.
+pub(super) fn migrate(db: &mut Connection) -> Result<bool> {
     while user_version(db)? < VERSION {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = user_version(&tx)?;
@@ -133,36 +145,31 @@ pub(super) fn migrate(db: &mut Connection) -> Result<()> {
             tx.execute_batch(script)?;
             if version == 0 {
                 tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-                set_analysis_version(&tx)?;
+                set_meta(&tx, "analysis", analysis::VERSION.into())?;
             }
             tx.pragma_update(None, "user_version", version + 1)?;
         }
         tx.commit()?;
     }
-    refuse_newer(user_version(db)?)?;
-    if analysis_version(db)? != analysis::VERSION {
+    refuse_newer_file(db)?;
+    if State::read(db)?.analysis < analysis::VERSION {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if analysis_version(&tx)? != analysis::VERSION {
-            index::rebuild(&tx)?;
-            set_analysis_version(&tx)?;
+        if State::read(&tx)?.analysis < analysis::VERSION {
+            reindex::restart(&tx)?;
         }
         tx.commit()?;
     }
-    Ok(())
+    Ok(State::read(db)?.is_whole())
 }
 
 fn user_version(db: &Connection) -> Result<u32> {
     Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-fn analysis_version(db: &Connection) -> Result<u32> {
-    let sql = "SELECT value FROM meta WHERE name = 'analysis'";
-    Ok(db.query_row(sql, [], |row| row.get(0))?)
-}
-
-fn set_analysis_version(db: &Connection) -> Result<()> {
-    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES ('analysis', ?1)";
-    db.execute(sql, [analysis::VERSION])?;
+/// Keeps a number of the whole file.
+pub(super) fn set_meta(db: &Connection, name: &str, value: i64) -> Result<()> {
+    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
+    db.prepare_cached(sql)?.execute(params![name, value])?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::index::{self, IndexText};
+use super::index::{Index, IndexText};
 use super::layout::{Doc, UNSHADOWED, slot};
 use super::read;
 use super::rows::{
@@ -39,24 +39,26 @@ pub(super) fn save(
     grant: &WriteGrant<'_>,
     records: &[NewRecord],
 ) -> Result<Vec<Memory>> {
+    let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let scope = make_scope(db, grant)?;
     records
         .iter()
-        .map(|record| save_one(db, grant, scope, record))
+        .map(|record| save_one(index, grant, scope, record))
         .collect()
 }
 
 fn save_one(
-    db: &Connection,
+    index: Index<'_>,
     grant: &WriteGrant<'_>,
     scope: i64,
     record: &NewRecord,
 ) -> Result<Memory> {
+    let db = index.db;
     let rank = grant.level().rank();
     let now = micros(grant.now());
     // Taken first: renumbering the scope changes the rows that are read next.
-    let seq = index::next_seq(db, scope)?;
+    let seq = index.next_seq(scope)?;
     let live = live_versions(db, scope, &record.key)?;
     let old = live
         .iter()
@@ -73,7 +75,7 @@ fn save_one(
     let unexpired = old.filter(|old| old.expires_at.is_none_or(|at| at > now));
     let created_at = unexpired.map_or(now, |old| old.created_at);
     if let Some(old) = old {
-        end(db, scope, &record.key, old, End::Superseded, now)?;
+        end(index, scope, &record.key, old, End::Superseded, now)?;
     }
     let above = live
         .iter()
@@ -84,7 +86,7 @@ fn save_one(
         .iter()
         .filter(|lower| lower.level < rank && lower.shadow > rank && !planted!(ShadowKeptOnSave))
     {
-        shade(db, lower, rank)?;
+        shade(index, lower, rank)?;
     }
     let memory = Memory {
         key: record.key.clone(),
@@ -99,12 +101,13 @@ fn save_one(
         session: grant.session().clone(),
         lineage_id: record.lineage_id,
     };
-    insert(db, scope, seq, shadow, &memory)?;
+    insert(index, scope, seq, shadow, &memory)?;
     append(db, &grant.facts(&memory.key, version))?;
     Ok(memory)
 }
 
 pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+    let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? else {
         return Ok(Deletion::NotFound);
@@ -123,12 +126,12 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
             Deletion::WrongLevel(m.classification)
         }));
     };
-    end(db, scope, key, old, End::Deleted, now)?;
+    end(index, scope, key, old, End::Deleted, now)?;
     for lower in live
         .iter()
         .filter(|lower| lower.shadow == rank && !planted!(ShadowKeptOnDelete))
     {
-        shade(db, lower, old.shadow)?;
+        shade(index, lower, old.shadow)?;
     }
     append(db, &grant.facts(key, old.version))?;
     Ok(Deletion::Done {
@@ -244,8 +247,16 @@ fn last_version(db: &Connection, scope: i64, key: &MemoryKey, rank: u8) -> Resul
 }
 
 /// Ends a live record; its row stays.
-fn end(db: &Connection, scope: i64, key: &MemoryKey, old: &Live, end: End, now: i64) -> Result<()> {
-    index::remove(db, old.doc, &old.text)?;
+fn end(
+    index: Index<'_>,
+    scope: i64,
+    key: &MemoryKey,
+    old: &Live,
+    end: End,
+    now: i64,
+) -> Result<()> {
+    let db = index.db;
+    index.remove(old.id, old.doc, &old.text)?;
     let sql = "UPDATE records SET state = ?2, ended_at = ?3, doc = NULL WHERE id = ?1";
     db.prepare_cached(sql)?
         .execute(params![old.id, end as u8, now])?;
@@ -258,24 +269,25 @@ fn end(db: &Connection, scope: i64, key: &MemoryKey, old: &Live, end: End, now: 
 }
 
 /// Notes which level next shadows a live record, and moves its index row accordingly.
-fn shade(db: &Connection, live: &Live, shadow: u8) -> Result<()> {
+fn shade(index: Index<'_>, live: &Live, shadow: u8) -> Result<()> {
     let slot = slot(live.level, shadow).ok_or_else(|| unexpected("shadow"))?;
     let doc = Doc { slot, ..live.doc };
-    index::remove(db, live.doc, &live.text)?;
-    index::add(db, doc, &live.text)?;
+    index.remove(live.id, live.doc, &live.text)?;
+    index.add(live.id, doc, &live.text)?;
     let shadow = if planted!(ShadowColumnKept) {
         live.shadow
     } else {
         shadow
     };
     let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";
-    db.prepare_cached(sql)?
-        .execute(params![live.id, shadow, doc.to_rowid()])?;
+    let mut update = index.db.prepare_cached(sql)?;
+    update.execute(params![live.id, shadow, doc.to_rowid()])?;
     Ok(())
 }
 
 /// Stores a new live record with its tags and its index row.
-fn insert(db: &Connection, scope: i64, seq: i64, shadow: u8, memory: &Memory) -> Result<()> {
+fn insert(index: Index<'_>, scope: i64, seq: i64, shadow: u8, memory: &Memory) -> Result<()> {
+    let db = index.db;
     let rank = memory.classification.rank();
     let text = IndexText::of(memory.key.as_str(), &memory.tags, &memory.content);
     let slot = slot(rank, shadow).ok_or_else(|| unexpected("shadow"))?;
@@ -316,7 +328,7 @@ fn insert(db: &Connection, scope: i64, seq: i64, shadow: u8, memory: &Memory) ->
             record
         ])?;
     }
-    index::add(db, doc, &text)
+    index.add(record, doc, &text)
 }
 
 fn to_i64(number: u64) -> Result<i64> {
