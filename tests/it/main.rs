@@ -15,6 +15,7 @@ mod failing;
 mod model;
 mod persona;
 mod providers;
+mod reanalysis;
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

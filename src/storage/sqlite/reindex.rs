@@ -56,11 +56,11 @@ use crate::search::analysis;
 /// Less than any id: the index is still being emptied.
 const NOTHING: i64 = -1;
 
-/// How many blocks of the index, of about 4 kB each, one step removes.
-const BLOCKS: i64 = 256;
+/// How many blocks of the index, of about 4 kB each, one step removes. Few in tests, for many steps.
+const BLOCKS: i64 = if cfg!(test) { 16 } else { 256 };
 
 /// How many records, of any state, one step goes through.
-const RECORDS: i64 = 128;
+pub(super) const RECORDS: i64 = if cfg!(test) { 8 } else { 128 };
 
 /// How many bytes of keys, tags and contents one step goes through; but at least one record.
 const BYTES: usize = 256 * 1_024;
@@ -103,7 +103,7 @@ pub(super) fn finish(pool: &Pool, on_reindex: &OnReindex) -> Result<()> {
 }
 
 /// Does a part of it: how far it has come, and whether the index is whole.
-fn step(db: &Connection) -> Result<(Reindexing, bool)> {
+pub(super) fn step(db: &Connection) -> Result<(Reindexing, bool)> {
     let index = Index::of(db)?;
     let reindexed = if index.is_whole() {
         None
@@ -112,9 +112,10 @@ fn step(db: &Connection) -> Result<(Reindexing, bool)> {
     } else {
         index_some(db, index.held())?
     };
-    match reindexed {
-        Some(id) => set_meta(db, "reindexed", id)?,
-        None => drop(db.execute("DELETE FROM meta WHERE name = 'reindexed'", [])?),
+    if let Some(id) = reindexed {
+        set_meta(db, "reindexed", id)?;
+    } else {
+        db.execute("DELETE FROM meta WHERE name = 'reindexed'", [])?;
     }
     let total = number(db, "SELECT ifnull(max(id), 0) FROM records")?;
     let done = reindexed.map_or(total, |id| u64::try_from(id).unwrap_or(0));
