@@ -21,13 +21,15 @@ const MIGRATIONS: [&str; 1] = [V1];
 pub(super) const VERSION: u32 = 1;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
+/// - `meta` has numbers of the whole file: those of `reindex`.
 /// - A *scope* is one agent's records in one namespace.
 /// - A record's `state` is 0 live, 1 superseded, 2 deleted. `shadow` is the next higher level at
 ///   which its key is live, 4 if there is none. Both `shadow` and `doc` (see `layout`) are
 ///   kept up for live records only.
 /// - `tags` is a JSON array; `record_tags` has the folded tags of live records.
-/// - `terms` is an inverted index of live records and nothing else: it stores no text, no positions
-///   and no sizes. Its tokenizer takes a term of the analysis as it is.
+/// - `terms` is an inverted index of live records and nothing else, of all or (see `reindex`) of those
+///   up to an id. It stores no text, no positions and no sizes. Its tokenizer takes a term of the
+///   analysis as it is.
 /// - `index_stats` counts what `terms` holds, by scope and slot.
 const V1: &str = r#"
 CREATE TABLE meta (

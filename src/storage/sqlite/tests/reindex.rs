@@ -40,7 +40,10 @@ fn observe(
 ) -> Vec<(Found, Option<u64>)> {
     let mut seen = Vec::new();
     for session in sessions {
-        let total = store.list(session, List::new().limit(1)).unwrap().total;
+        let total = store
+            .list(session, List::new().limit(1).count())
+            .unwrap()
+            .total;
         for query in queries {
             let search = Search::new(*query).max_results(50);
             seen.push((found(store.search(session, search).unwrap()), total));
@@ -83,7 +86,7 @@ const RECORDS: usize = 2_000;
 
 const FEW: usize = 1_000;
 
-const QUERIES: [&str; 4] = ["deploy", "wörd7 wörd3", "note 77", "部署 old5"];
+const QUERIES: [&str; 2] = ["deploy note 77", "wörd7 部署 old5"];
 
 fn options() -> SqliteOptions {
     SqliteOptions {
@@ -197,7 +200,7 @@ fn searches_beside_it_are_exact_at_every_step() {
     let bench = Arc::new(Mutex::new(bench));
     let (other, steps) = (Arc::clone(&bench), AtomicI64::new(0));
     let tell = move |now: Reindexing| {
-        if steps.fetch_add(1, Ordering::Relaxed) % 40 == 0 || now.done == now.total {
+        if steps.fetch_add(1, Ordering::Relaxed) % 50 == 0 || now.done == now.total {
             let bench = other.lock().unwrap();
             let seen = observe(&bench.store, &bench.sessions, &QUERIES);
             assert_eq!(seen, before, "after {now:?}");
@@ -403,7 +406,12 @@ fn an_older_release_that_is_at_it_neither_writes_nor_searches_any_more() {
     let bench = bench();
     fill(&bench, FEW);
     let (store, session) = (&bench.store, &bench.sessions[3]);
-    let total = |store: &MemoryStore| store.list(session, List::new().limit(1)).unwrap().total;
+    let total = |store: &MemoryStore| {
+        store
+            .list(session, List::new().limit(1).count())
+            .unwrap()
+            .total
+    };
     let before = (total(store), store.get(session, "key 400").unwrap());
     assert!(before.1.is_some());
     let dump = |db: &Connection| -> Vec<i64> {
