@@ -30,7 +30,7 @@ pub enum ErrorKind {
     TaintRaised,
     /// The file is not a strandline store, or the path is not a file.
     NotAStore,
-    /// The file was written by a newer version of this crate.
+    /// The file was written by a newer version of this crate, or one has indexed it since it was opened.
     NewerVersion,
     /// The file's content is damaged.
     Corrupt,

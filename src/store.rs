@@ -54,11 +54,18 @@ impl MemoryStore {
     /// The folder must exist. A new file can be read and written by its owner only. Several
     /// processes may have the same file open.
     ///
+    /// If the file's search index is of an older release whose analysis of text differs, `open` makes
+    /// it anew before it returns, in short transactions, and
+    /// [tells](StoreBuilder::on_reindex) how far it has come. Others that open the file meanwhile take
+    /// part. If it is interrupted, the next opening goes on from there. Processes of the older release
+    /// that still have the file open get [`NewerVersion`](ErrorKind::NewerVersion) from then on when
+    /// they search or write.
+    ///
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an empty path;
     /// [`NotAStore`](ErrorKind::NotAStore) if something else is there;
-    /// [`NewerVersion`](ErrorKind::NewerVersion) if a later release wrote the file, which is then
-    /// left as it was; [`ReadOnly`](ErrorKind::ReadOnly), [`Io`](ErrorKind::Io),
+    /// [`NewerVersion`](ErrorKind::NewerVersion) if a later release wrote or indexed the file, which is
+    /// then left as it was; [`ReadOnly`](ErrorKind::ReadOnly), [`Io`](ErrorKind::Io),
     /// [`Corrupt`](ErrorKind::Corrupt) or [`Busy`](ErrorKind::Busy) as they say.
     ///
     /// ```
@@ -160,7 +167,7 @@ impl MemoryStore {
         SessionBuilder::new(Arc::clone(&self.gate), id.into(), agent.into())
     }
 
-    /// What the host may do and a session may not: history and audit, at every level.
+    /// What the host may do and a session may not: history and audit at every level, and upkeep.
     ///
     /// Never hand it to a tool, nor show a session what came from it.
     ///

@@ -80,6 +80,7 @@ impl Driver {
             "delete" => self.delete(fields),
             "history" => self.history(fields),
             "audit" => self.audit(fields),
+            "reindex" => self.reindex(fields),
             "clock" => self.set_clock(fields),
             _ => Err(invalid("`op` is none that this program knows")),
         }
@@ -223,6 +224,11 @@ impl Driver {
         fields.finish()?;
         let entries = self.store.host().audit(&query)?;
         Ok(json!({"entries": entries}))
+    }
+
+    fn reindex(&self, fields: Fields) -> Result<Value> {
+        fields.finish()?;
+        Ok(json!({"records": self.store.host().reindex()?}))
     }
 
     fn set_clock(&self, mut fields: Fields) -> Result<Value> {

@@ -17,6 +17,7 @@
 //! | `delete` | `id`, `key` | `{"deleted":true,"key"}` |
 //! | `history` | `agent`, `key` | `{"versions":[...]}`, newest first |
 //! | `audit` | `agent`?, `key`?, `session`?, `limit`? | `{"entries":[...]}`, newest first |
+//! | `reindex` | | makes the search index anew: `{"records"}` |
 //! | `clock` | `now` | fixes the store's clock |
 //!
 //! `id` names a session of this program; times are RFC 3339.

@@ -16,7 +16,7 @@ fn kept<T: Default>(scene: &Scene<impl Subject>, before: T) -> T {
     }
 }
 
-fn fill(ada: &Actor<'_>) {
+pub(super) fn fill(ada: &Actor<'_>) {
     let high = ada.up_to(Internal);
     ada.save_record(with_tags("a", "florp quux", &["Health", "b"]));
     ada.save_record(with_tags("b", "florp", &["health"]));
@@ -30,7 +30,7 @@ fn fill(ada: &Actor<'_>) {
 }
 
 /// What a reader at each level observes.
-fn observe(ada: &Actor<'_>) -> Vec<(Vec<Memory>, Vec<String>, Vec<Hit>)> {
+pub(super) fn observe(ada: &Actor<'_>) -> Vec<(Vec<Memory>, Vec<String>, Vec<Hit>)> {
     let observed = Classification::ALL.map(|level| {
         let reader = ada.up_to(level);
         let listed = reader.list(&super::scene::everything()).records;

@@ -53,6 +53,7 @@ mod durable;
 mod history;
 mod list;
 mod ratchet;
+mod reindex;
 mod scene;
 mod scope;
 mod search;
@@ -218,6 +219,11 @@ macro_rules! conformance {
                 c15_history_is_there_again
                 c15_audit_is_there_again
                 c15_the_recorded_taint_is_there_again
+            }
+            reindex {
+                c16_it_counts_the_live_records
+                c16_no_answer_changes
+                c16_readers_and_writers_go_on
             }
         }
     };

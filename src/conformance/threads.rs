@@ -18,7 +18,7 @@ impl Drop for Done<'_> {
 }
 
 /// Runs the reader in two threads over and over while the writer runs.
-fn beside(writer: impl FnOnce(), reader: impl Fn() + Sync) {
+pub(super) fn beside(writer: impl FnOnce(), reader: impl Fn() + Sync) {
     let done = AtomicBool::new(false);
     let started = Barrier::new(3);
     thread::scope(|scope| {

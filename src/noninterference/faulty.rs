@@ -230,4 +230,8 @@ impl StorageProvider for Faulty {
     fn audit(&self, grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
         self.records.audit(grant, query)
     }
+
+    fn reindex(&self, grant: &HostGrant) -> Result<u64> {
+        self.records.reindex(grant)
+    }
 }

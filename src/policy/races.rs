@@ -90,6 +90,10 @@ impl StorageProvider for Interrupted {
     fn audit(&self, grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
         self.records.audit(grant, query)
     }
+
+    fn reindex(&self, grant: &HostGrant) -> Result<u64> {
+        self.records.reindex(grant)
+    }
 }
 
 fn store(refuses: bool) -> MemoryStore {

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 pub use memory::InMemory;
 pub use namespace::Namespace;
-pub use sqlite::{Durability, Sqlite, SqliteOptions};
+pub use sqlite::{Durability, OnReindex, Reindexing, Sqlite, SqliteOptions};
 
 use crate::audit;
 use crate::classification::Classification;
@@ -195,6 +195,9 @@ pub enum Deletion {
 /// 14. **Threads.** All methods may be called from many threads at once; each sees whole writes only.
 /// 15. **Durable.** If [`is_durable`](Self::is_durable), what was acknowledged is there after the
 ///     provider is dropped and opened again.
+/// 16. **Reindex.** `reindex` makes anew, from the records, whatever `search` finds them by, and returns
+///     how many live records there are, of all namespaces and agents. No other method answers
+///     otherwise for it, neither after it nor while it runs, and writes meanwhile are kept.
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;
@@ -247,4 +250,10 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn audit(&self, grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>>;
+
+    /// Makes the search index anew (clause 16). A provider without one only counts.
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn reindex(&self, grant: &HostGrant) -> Result<u64>;
 }

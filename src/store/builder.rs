@@ -11,7 +11,9 @@ use crate::error::Result;
 use crate::policy::{Gate, Rule};
 use crate::record::Limits;
 use crate::session::Session;
-use crate::storage::{Durability, InMemory, Sqlite, SqliteOptions, StorageProvider};
+use crate::storage::{
+    Durability, InMemory, OnReindex, Reindexing, Sqlite, SqliteOptions, StorageProvider,
+};
 
 /// The options of a store. Made by [`MemoryStore::builder`].
 ///
@@ -80,6 +82,27 @@ impl StoreBuilder {
     /// Makes the folders of the path that don't exist, open to their owner only.
     pub fn create_folders(mut self) -> Self {
         self.sqlite.create_folders = true;
+        self
+    }
+
+    /// Tells how far the store has come whenever it makes its search index anew: in
+    /// [`open`](MemoryStore::open), for a file whose index an older release made, and in
+    /// [`Host::reindex`](crate::Host::reindex).
+    ///
+    /// The function is called after each step, with no lock held; in the last call `done` equals
+    /// `total`.
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let store = MemoryStore::builder()
+    ///     .on_reindex(|now| eprintln!("indexed {} of {}", now.done, now.total))
+    ///     .open(folder.path().join("memory.db"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_reindex(mut self, tell: impl Fn(Reindexing) + Send + Sync + 'static) -> Self {
+        self.sqlite.on_reindex = OnReindex::new(tell);
         self
     }
 

@@ -74,4 +74,30 @@ impl Host {
         let grant = Gate::host(self.namespace.clone(), None);
         self.gate.provider().audit(&grant, query)
     }
+
+    /// Makes the search index anew from the records, those of every namespace and agent, and returns
+    /// how many live ones there are.
+    ///
+    /// It is for a file whose index was damaged; after a change of the analysis
+    /// [`open`](crate::MemoryStore::open) does it by itself. Others may read and write meanwhile, and
+    /// find what they always find, only more slowly. If another process is just at it, this takes part.
+    ///
+    /// # Errors
+    /// Those of the storage only. What was done stays done: the next call or opening goes on from there.
+    ///
+    /// ```
+    /// use strandline::{Draft, MemoryStore, Search};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.save(&session, Draft::new("user-name", "Ada"))?;
+    /// let records = store.host().reindex()?;
+    /// assert_eq!(records, 2); // the memory, and the session's own state
+    /// assert_eq!(store.search(&session, Search::new("ada"))?.len(), 1);
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn reindex(&self) -> Result<u64> {
+        let grant = Gate::host(self.namespace.clone(), None);
+        self.gate.provider().reindex(&grant)
+    }
 }

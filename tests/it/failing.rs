@@ -56,6 +56,9 @@ impl StorageProvider for Failing {
     fn audit(&self, grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
         self.up()?.audit(grant, query)
     }
+    fn reindex(&self, grant: &HostGrant) -> Result<u64> {
+        self.up()?.reindex(grant)
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod model;
 mod persona;
 mod processes;
 mod providers;
+mod reanalysis;
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

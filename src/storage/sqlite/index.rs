@@ -1,6 +1,8 @@
 //! Keeping the index of terms in step with the live records.
 
-use rusqlite::{Connection, params};
+use std::cmp::Ordering;
+
+use rusqlite::{Connection, Row, params};
 
 use super::layout::{Doc, slot};
 use super::rows::{tags_from_json, unexpected};
@@ -52,6 +54,177 @@ impl IndexText {
     }
 }
 
+/// What the file says of its index.
+#[derive(Clone, Copy)]
+pub(super) struct State {
+    /// The version of the analysis that its terms are of.
+    pub(super) analysis: u32,
+    /// While it is made anew: up to which id it holds the live records.
+    pub(super) reindexed: Option<i64>,
+}
+
+impl State {
+    pub(super) fn read(db: &Connection) -> Result<Self> {
+        let sql = "SELECT value, (SELECT value FROM meta WHERE name = 'reindexed')
+                   FROM meta WHERE name = 'analysis'";
+        Ok(db.prepare_cached(sql)?.query_row([], |row| {
+            Ok(Self {
+                analysis: row.get(0)?,
+                reindexed: row.get(1)?,
+            })
+        })?)
+    }
+
+    /// Whether it holds every live record by the terms of this release.
+    pub(super) fn is_whole(self) -> bool {
+        self.analysis == analysis::VERSION && self.reindexed.is_none()
+    }
+
+    /// Refuses an index whose terms a newer release made.
+    pub(super) fn refuse_newer(self) -> Result<()> {
+        if self.analysis <= analysis::VERSION {
+            return Ok(());
+        }
+        let text = "a newer release has indexed the store; only that or a later one can search or \
+                    change it";
+        Err(Error::new(ErrorKind::NewerVersion, text))
+    }
+}
+
+/// The index as a transaction finds it: it holds the live records up to an id.
+///
+/// That is every live record, unless the index is just made [anew](super::reindex).
+#[derive(Clone, Copy)]
+pub(super) struct Index<'db> {
+    pub(super) db: &'db Connection,
+    held: i64,
+}
+
+impl<'db> Index<'db> {
+    /// The index, if its terms are of this release.
+    pub(super) fn of(db: &'db Connection) -> Result<Self> {
+        let state = State::read(db)?;
+        state.refuse_newer()?;
+        if state.analysis.cmp(&analysis::VERSION) == Ordering::Less {
+            let text = "the store's index has become one of an older release; open the store anew";
+            return Err(Error::corrupt(text));
+        }
+        let held = state.reindexed.unwrap_or(i64::MAX);
+        Ok(Self { db, held })
+    }
+
+    /// Whether it holds every live record.
+    pub(super) fn is_whole(self) -> bool {
+        self.held == i64::MAX
+    }
+
+    /// The greatest id of a record that it may hold.
+    pub(super) fn held(self) -> i64 {
+        self.held
+    }
+
+    /// Adds the rows of the record with this id.
+    pub(super) fn add(self, id: i64, doc: Doc, text: &IndexText) -> Result<()> {
+        if id > self.held {
+            return Ok(());
+        }
+        add(self.db, doc, text)
+    }
+
+    /// Removes the rows of the record with this id. FTS5 needs the same terms again for that.
+    pub(super) fn remove(self, id: i64, doc: Doc, text: &IndexText) -> Result<()> {
+        if id > self.held {
+            return Ok(());
+        }
+        let sql = "INSERT INTO terms (terms, rowid, term) VALUES ('delete', ?1, ?2)";
+        let mut delete = self.db.prepare_cached(sql)?;
+        for (row, terms) in text.rows(doc) {
+            delete.execute(params![row, terms])?;
+        }
+        count(self.db, doc, -1)
+    }
+
+    /// The next sequence number of a scope. When they are used up, its records are numbered anew.
+    pub(super) fn next_seq(self, scope: i64) -> Result<i64> {
+        let seq = take_seq(self.db, scope)?;
+        if seq <= Doc::MAX_SEQ {
+            return Ok(seq);
+        }
+        self.renumber(scope)?;
+        match take_seq(self.db, scope)? {
+            seq if seq <= Doc::MAX_SEQ => Ok(seq),
+            _ => Err(Error::new(
+                ErrorKind::Full,
+                "the agent has more memories than the index holds",
+            )),
+        }
+    }
+
+    /// Numbers the live records of a scope from 0, in the order of their ids.
+    fn renumber(self, scope: i64) -> Result<()> {
+        // Numbers that none of them may be about to get.
+        self.each_live(scope, |live| {
+            self.remove(live.id, live.doc, &live.text)?;
+            set_doc(self.db, live.id, -live.id)
+        })?;
+        let sql = "UPDATE scopes SET next_seq = 0 WHERE id = ?1";
+        self.db.execute(sql, [scope])?;
+        self.each_live(scope, |live| {
+            let seq = take_seq(self.db, scope)?;
+            let doc = Doc { seq, ..live.doc };
+            self.add(live.id, doc, &live.text)?;
+            set_doc(self.db, live.id, doc.to_rowid())
+        })
+    }
+
+    fn each_live(self, scope: i64, mut work: impl FnMut(&Live) -> Result<()>) -> Result<()> {
+        const SQL: &str = concat!(
+            "SELECT ",
+            live_columns!(),
+            " FROM records NOT INDEXED WHERE scope = ?1 AND state = 0 ORDER BY id"
+        );
+        let mut select = self.db.prepare(SQL)?;
+        let mut rows = select.query([scope])?;
+        while let Some(row) = rows.next()? {
+            work(&Live::from_row(row)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns that [`Live::from_row`] reads, of `records`.
+macro_rules! live_columns {
+    () => {
+        "id, scope, level, shadow, doc, key, tags, content"
+    };
+}
+
+pub(super) use live_columns;
+
+/// A live record as the index must hold it.
+pub(super) struct Live {
+    pub(super) id: i64,
+    pub(super) doc: Doc,
+    pub(super) text: IndexText,
+}
+
+impl Live {
+    /// Of the stored number only the sequence number is taken, and that if it is one.
+    pub(super) fn from_row(row: &Row<'_>) -> Result<Self> {
+        let (key, content): (String, String) = (row.get(5)?, row.get(7)?);
+        let tags = tags_from_json(&row.get::<_, String>(6)?)?;
+        let text = IndexText::of(&key, &tags, &content);
+        let doc = Doc {
+            scope: row.get(1)?,
+            slot: slot(row.get(2)?, row.get(3)?).ok_or_else(|| unexpected("shadow"))?,
+            seq: Doc::from_rowid(row.get(4)?).seq,
+            length: text.length,
+        };
+        let id = row.get(0)?;
+        Ok(Self { id, doc, text })
+    }
+}
+
 /// Adds a record's rows.
 pub(super) fn add(db: &Connection, doc: Doc, text: &IndexText) -> Result<()> {
     let sql = "INSERT INTO terms (rowid, term) VALUES (?1, ?2)";
@@ -60,16 +233,6 @@ pub(super) fn add(db: &Connection, doc: Doc, text: &IndexText) -> Result<()> {
         insert.execute(params![row, terms])?;
     }
     count(db, doc, 1)
-}
-
-/// Removes a record's rows. FTS5 needs the same terms again for that.
-pub(super) fn remove(db: &Connection, doc: Doc, text: &IndexText) -> Result<()> {
-    let sql = "INSERT INTO terms (terms, rowid, term) VALUES ('delete', ?1, ?2)";
-    let mut delete = db.prepare_cached(sql)?;
-    for (row, terms) in text.rows(doc) {
-        delete.execute(params![row, terms])?;
-    }
-    count(db, doc, -1)
 }
 
 fn count(db: &Connection, doc: Doc, sign: i64) -> Result<()> {
@@ -82,49 +245,10 @@ fn count(db: &Connection, doc: Doc, sign: i64) -> Result<()> {
     Ok(())
 }
 
-/// The next sequence number of a scope. When they are used up, the rows are numbered anew.
-pub(super) fn next_seq(db: &Connection, scope: i64) -> Result<i64> {
-    let seq = take_seq(db, scope)?;
-    if seq <= Doc::MAX_SEQ {
-        return Ok(seq);
-    }
-    rebuild(db)?;
-    match take_seq(db, scope)? {
-        seq if seq <= Doc::MAX_SEQ => Ok(seq),
-        _ => Err(Error::new(
-            ErrorKind::Full,
-            "the agent has more memories than the index holds",
-        )),
-    }
-}
-
-/// Makes the whole index anew from the records, numbering the rows of each scope from 0.
-pub(super) fn rebuild(db: &Connection) -> Result<()> {
-    db.execute_batch(
-        "INSERT INTO terms (terms) VALUES ('delete-all');
-         DELETE FROM index_stats;
-         UPDATE scopes SET next_seq = 0;
-         UPDATE records SET doc = -id WHERE state = 0;",
-    )?;
-    let mut live = db.prepare(
-        "SELECT id, scope, level, shadow, key, tags, content FROM records
-         WHERE state = 0 ORDER BY id",
-    )?;
-    let mut set_doc = db.prepare("UPDATE records SET doc = ?2 WHERE id = ?1")?;
-    let mut rows = live.query([])?;
-    while let Some(row) = rows.next()? {
-        let tags = tags_from_json(&row.get::<_, String>(5)?)?;
-        let text = IndexText::of(&row.get::<_, String>(4)?, &tags, &row.get::<_, String>(6)?);
-        let scope = row.get(1)?;
-        let doc = Doc {
-            scope,
-            slot: slot(row.get(2)?, row.get(3)?).ok_or_else(|| unexpected("shadow"))?,
-            seq: take_seq(db, scope)?,
-            length: text.length,
-        };
-        add(db, doc, &text)?;
-        set_doc.execute(params![row.get::<_, i64>(0)?, doc.to_rowid()])?;
-    }
+/// Changes the number under which the index knows a record.
+pub(super) fn set_doc(db: &Connection, id: i64, doc: i64) -> Result<()> {
+    let sql = "UPDATE records SET doc = ?2 WHERE id = ?1";
+    db.prepare_cached(sql)?.execute([id, doc])?;
     Ok(())
 }
 

@@ -11,14 +11,18 @@ mod layout;
 mod open;
 mod pool;
 mod read;
+mod reindex;
 mod rows;
 mod schema;
 mod search;
 #[cfg(test)]
 mod tests;
+mod unindexed;
 mod write;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
@@ -53,8 +57,56 @@ pub enum Durability {
     Normal,
 }
 
+/// How far a store has come in making its search index anew.
+///
+/// It is counted in stored versions of records, those included that aren't live and so aren't indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reindexing {
+    /// How many versions it has gone through; 0 as long as the old index is being removed.
+    pub done: u64,
+    /// How many there are.
+    pub total: u64,
+}
+
+/// Whom a store tells how far it has come in making its search index anew. The default is nobody.
+///
+/// ```
+/// use strandline::storage::{OnReindex, SqliteOptions};
+///
+/// let options = SqliteOptions {
+///     on_reindex: OnReindex::new(|now| eprintln!("{} of {}", now.done, now.total)),
+///     ..SqliteOptions::default()
+/// };
+/// ```
+#[derive(Clone, Default)]
+pub struct OnReindex(Option<Arc<dyn Fn(Reindexing) + Send + Sync>>);
+
+impl OnReindex {
+    /// Calls the function after each step, with no lock or transaction held. In the last call `done`
+    /// equals `total`.
+    ///
+    /// ```
+    /// let silent = strandline::storage::OnReindex::new(|_| {});
+    /// ```
+    pub fn new(tell: impl Fn(Reindexing) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(tell)))
+    }
+
+    fn tell(&self, progress: Reindexing) {
+        if let Some(tell) = &self.0 {
+            tell(progress);
+        }
+    }
+}
+
+impl fmt::Debug for OnReindex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OnReindex").finish_non_exhaustive()
+    }
+}
+
 /// The options of [`Sqlite::open`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SqliteOptions {
     /// What an acknowledged write survives. Default [`Durability::Full`].
     pub durability: Durability,
@@ -63,6 +115,8 @@ pub struct SqliteOptions {
     /// Whether to make the folders of the path that don't exist, open to their owner only. Default
     /// no.
     pub create_folders: bool,
+    /// Whom to tell how far it has come when the search index is made anew. Default nobody.
+    pub on_reindex: OnReindex,
 }
 
 impl Default for SqliteOptions {
@@ -71,6 +125,7 @@ impl Default for SqliteOptions {
             durability: Durability::Full,
             busy_timeout: Duration::from_secs(30),
             create_folders: false,
+            on_reindex: OnReindex::default(),
         }
     }
 }
@@ -94,10 +149,14 @@ impl Default for SqliteOptions {
 pub struct Sqlite {
     path: PathBuf,
     pool: Pool,
+    on_reindex: OnReindex,
 }
 
 impl Sqlite {
     /// Opens the file at `path`, or creates it.
+    ///
+    /// A file whose search index an older release made gets a new one first, as
+    /// [`MemoryStore::open`](crate::MemoryStore::open) says.
     ///
     /// # Errors
     /// As [`MemoryStore::open`](crate::MemoryStore::open).
@@ -111,16 +170,25 @@ impl Sqlite {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self> {
-        let (path, writer) = open::open(path.as_ref(), options)?;
+        let (path, writer, is_whole) = open::open(path.as_ref(), options)?;
         let pool = Pool::new(path.clone(), options.clone(), writer);
-        Ok(Self { path, pool })
+        let on_reindex = options.on_reindex.clone();
+        if !is_whole {
+            reindex::finish(&pool, &on_reindex).map_err(|error| open::named(&path, &error))?;
+        }
+        Ok(Self {
+            path,
+            pool,
+            on_reindex,
+        })
     }
 
     /// Runs `work`; where it finds the index damaged, makes the index anew and runs it once more.
     fn with_sound_index<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match work() {
             Err(error) if is_index_damage(&error) => {
-                self.pool.write(index::rebuild)?;
+                self.pool.write(reindex::restart)?;
+                reindex::finish(&self.pool, &self.on_reindex)?;
                 work()
             }
             done => done,
@@ -179,5 +247,9 @@ impl StorageProvider for Sqlite {
 
     fn audit(&self, _grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
         self.pool.read(|db| read::audit(db, query))
+    }
+
+    fn reindex(&self, _grant: &HostGrant) -> Result<u64> {
+        reindex::run(&self.pool, &self.on_reindex)
     }
 }

@@ -17,26 +17,31 @@ use crate::sync::unpoisoned;
 /// The size that the WAL goes back to when it has been larger. It's usually 4 MB.
 const WAL_BYTES: u32 = 8 << 20;
 
-/// Opens or creates the store at `path`; returns its absolute path and the connection that writes.
-pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection)> {
+/// Opens or creates the store at `path`; returns its absolute path, the connection that writes, and
+/// whether the index is whole.
+pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection, bool)> {
     if path.as_os_str().is_empty() {
         return Err(Error::invalid("`path` must not be empty"));
     }
     // Absolute, so that no path is one of SQLite's special names, such as `:memory:`.
     let path = std::path::absolute(path).map_err(|error| io_error(path, &error))?;
-    open_absolute(&path, options)
-        .map(|db| (path.clone(), db))
-        .map_err(|error| {
-            let text = format!("{}: {error}", path.display());
-            let named = Error::new(error.kind(), text);
-            match std::error::Error::source(&error) {
-                Some(source) => named.with_source(source.to_string()),
-                None => named,
-            }
-        })
+    match open_absolute(&path, options) {
+        Ok((db, is_whole)) => Ok((path, db, is_whole)),
+        Err(error) => Err(named(&path, &error)),
+    }
 }
 
-fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+/// The error with the path in its text.
+pub(super) fn named(path: &Path, error: &Error) -> Error {
+    let text = format!("{}: {error}", path.display());
+    let named = Error::new(error.kind(), text);
+    match std::error::Error::source(error) {
+        Some(source) => named.with_source(source.to_string()),
+        None => named,
+    }
+}
+
+fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, bool)> {
     create(path, options)?;
     check_kind(path)?;
     let mut db = connect(path, options)?;
@@ -51,8 +56,8 @@ fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<Connection> {
         return Err(error);
     }
     enter_wal_mode(&db, options.busy_timeout)?;
-    schema::migrate(&mut db)?;
-    Ok(db)
+    let is_whole = schema::migrate(&mut db)?;
+    Ok((db, is_whole))
 }
 
 /// Whether closing the file brings nothing into it, and only removes the empty WAL that reading made.

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
+use super::index::State;
 use super::rows::{
     COLUMN_COUNT, View, columns, level, memory, micros, scope_id, time, unexpected, visible,
 };
@@ -71,7 +72,7 @@ pub(super) fn list(db: &Connection, grant: &ReadGrant, request: &ListRequest) ->
     records.truncate(request.limit);
     let total = match (&request.tag, request.count) {
         (_, false) => None,
-        (None, true) => Some(search::corpus(db, view, grant.agent())?.records),
+        (None, true) => Some(count_all(db, view, grant.agent())?),
         (Some(tag), true) => Some(count_tag(db, view, tag.folded())?),
     };
     Ok(ListPage {
@@ -130,6 +131,21 @@ fn list_tag(
         one_more(request.limit),
     ])?;
     memories(rows, agent)
+}
+
+/// From the index's own counts, unless they aren't whole or are another release's.
+fn count_all(db: &Connection, view: View, agent: &AgentId) -> Result<u64> {
+    const SQL: &str = concat!(
+        "SELECT count(*) FROM records r INDEXED BY records_live WHERE ",
+        visible!()
+    );
+    if State::read(db)?.is_whole() {
+        return Ok(search::corpus(db, view, agent)?.records);
+    }
+    let mut select = db.prepare_cached(SQL)?;
+    let parameters = params![view.scope, view.level(), view.now];
+    let count: i64 = select.query_row(parameters, |row| row.get(0))?;
+    count.try_into().map_err(|_| unexpected("count"))
 }
 
 fn count_tag(db: &Connection, view: View, tag: &str) -> Result<u64> {

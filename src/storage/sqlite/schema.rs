@@ -4,9 +4,10 @@
 //! transaction of its own together with the new number, so a file is always at a whole version, and
 //! processes that open it at once run each migration once.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::index;
+use super::index::State;
+use super::reindex;
 use crate::error::{Error, ErrorKind, Result};
 use crate::search::analysis;
 
@@ -20,13 +21,15 @@ const MIGRATIONS: [&str; 1] = [V1];
 pub(super) const VERSION: u32 = 1;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
+/// - `meta` has numbers of the whole file: those of `reindex`.
 /// - A *scope* is one agent's records in one namespace.
 /// - A record's `state` is 0 live, 1 superseded, 2 deleted. `shadow` is the next higher level at
 ///   which its key is live, 4 if there is none. Both `shadow` and `doc` (see `layout`) are
 ///   kept up for live records only.
 /// - `tags` is a JSON array; `record_tags` has the folded tags of live records.
-/// - `terms` is an inverted index of live records and nothing else: it stores no text, no positions
-///   and no sizes. Its tokenizer takes a term of the analysis as it is.
+/// - `terms` is an inverted index of live records and nothing else, of all or (see `reindex`) of those
+///   up to an id. It stores no text, no positions and no sizes. Its tokenizer takes a term of the
+///   analysis as it is.
 /// - `index_stats` counts what `terms` holds, by scope and slot.
 const V1: &str = r#"
 CREATE TABLE meta (
@@ -113,13 +116,13 @@ pub(super) fn refuse_others(db: &mut Connection) -> Result<()> {
     let number = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     match (number("application_id")?, number("user_version")?) {
         (0, 0) => refuse_foreign(&tx),
-        (ours, _) if ours == i64::from(APPLICATION_ID) => refuse_newer(user_version(&tx)?),
+        (ours, _) if ours == i64::from(APPLICATION_ID) => refuse_newer_file(&tx),
         _ => Err(foreign()),
     }
 }
 
 /// Refuses what a newer release wrote.
-pub(super) fn refuse_newer(version: u32) -> Result<()> {
+fn refuse_newer(version: u32) -> Result<()> {
     if version <= VERSION {
         return Ok(());
     }
@@ -129,8 +132,15 @@ pub(super) fn refuse_newer(version: u32) -> Result<()> {
     ))
 }
 
-/// Brings the file to [`VERSION`], and its index to the analysis of this release.
-pub(super) fn migrate(db: &mut Connection) -> Result<()> {
+/// Refuses a store that a newer release wrote or indexed.
+fn refuse_newer_file(db: &Connection) -> Result<()> {
+    refuse_newer(user_version(db)?)?;
+    State::read(db)?.refuse_newer()
+}
+
+/// Brings the file to [`VERSION`], and begins to make its index anew if that is of an older analysis.
+/// Whether the index is whole.
+pub(super) fn migrate(db: &mut Connection) -> Result<bool> {
     while user_version(db)? < VERSION {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = user_version(&tx)?;
@@ -145,36 +155,31 @@ pub(super) fn migrate(db: &mut Connection) -> Result<()> {
             tx.execute_batch(script)?;
             if version == 0 {
                 tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-                set_analysis_version(&tx)?;
+                set_meta(&tx, "analysis", analysis::VERSION.into())?;
             }
             tx.pragma_update(None, "user_version", version + 1)?;
         }
         tx.commit()?;
     }
-    refuse_newer(user_version(db)?)?;
-    if analysis_version(db)? != analysis::VERSION {
+    refuse_newer_file(db)?;
+    if State::read(db)?.analysis < analysis::VERSION {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if analysis_version(&tx)? != analysis::VERSION {
-            index::rebuild(&tx)?;
-            set_analysis_version(&tx)?;
+        if State::read(&tx)?.analysis < analysis::VERSION {
+            reindex::restart(&tx)?;
         }
         tx.commit()?;
     }
-    Ok(())
+    Ok(State::read(db)?.is_whole())
 }
 
 fn user_version(db: &Connection) -> Result<u32> {
     Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-fn analysis_version(db: &Connection) -> Result<u32> {
-    let sql = "SELECT value FROM meta WHERE name = 'analysis'";
-    Ok(db.query_row(sql, [], |row| row.get(0))?)
-}
-
-fn set_analysis_version(db: &Connection) -> Result<()> {
-    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES ('analysis', ?1)";
-    db.execute(sql, [analysis::VERSION])?;
+/// Keeps a number of the whole file.
+pub(super) fn set_meta(db: &Connection, name: &str, value: i64) -> Result<()> {
+    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
+    db.prepare_cached(sql)?.execute(params![name, value])?;
     Ok(())
 }
 

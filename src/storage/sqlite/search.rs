@@ -6,9 +6,11 @@ use std::ops::RangeInclusive;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::error::index_damaged;
+use super::index::Index;
 use super::layout::{Doc, ranges, sees};
 use super::read::get_in;
 use super::rows::{View, columns, memory, unexpected, visible};
+use super::unindexed;
 use crate::error::Result;
 use crate::policy::ReadGrant;
 use crate::record::{Memory, Tag};
@@ -28,8 +30,12 @@ pub(super) fn search(
     let Some(view) = View::of(db, grant)?.filter(|_| !terms.is_empty()) else {
         return Ok(Vec::new());
     };
+    let index = Index::of(db)?;
     let scope = VisibleScope::read(db, view)?;
-    let expired = Expired::read(db, view, grant.agent())?;
+    let mut expired = Expired::read(db, view, grant.agent())?;
+    if !index.is_whole() {
+        unindexed::add(&mut expired, index, view, &terms)?;
+    }
     let mut lists = Vec::new();
     for term in &terms {
         let mut postings = scope.postings(db, &term.term)?;
@@ -116,11 +122,12 @@ fn posting(doc: Doc, frequency: u32) -> Posting {
     }
 }
 
-/// What expiry changes: records that have expired but are still live, and those that show again.
+/// What the index doesn't know: records that have expired but are still live, and those that show
+/// again; while the index is made anew also those that it [doesn't hold yet](unindexed).
 #[derive(Default)]
-struct Expired {
-    hidden: BTreeMap<i64, u32>,
-    shown: BTreeMap<i64, DocumentTerms>,
+pub(super) struct Expired {
+    pub(super) hidden: BTreeMap<i64, u32>,
+    pub(super) shown: BTreeMap<i64, DocumentTerms>,
 }
 
 impl Expired {
@@ -181,7 +188,7 @@ impl Expired {
     }
 
     fn correct(&self, term: &QueryTerm, postings: &mut Vec<Posting>) {
-        if self.hidden.is_empty() {
+        if self.hidden.is_empty() && self.shown.is_empty() {
             return;
         }
         postings.retain(|posting| !self.hidden.contains_key(&posting.doc));
@@ -191,8 +198,12 @@ impl Expired {
                 .binary_search_by(|(text, _)| text.cmp(&term.term));
             let count = found.ok().and_then(|at| terms.counts.get(at));
             if let Some((_, count)) = count {
-                let doc = Doc::from_rowid(doc);
-                postings.push(posting(doc, (*count).min(MAX_FREQUENCY)));
+                // The length in its number may be of another analysis.
+                postings.push(Posting {
+                    doc,
+                    frequency: (*count).min(MAX_FREQUENCY),
+                    length: length_of(round_length(terms.length)),
+                });
             }
         }
         postings.sort_unstable_by_key(|posting| posting.doc);

@@ -1,5 +1,7 @@
 //! Tests that look into the file: what the index holds after every order of operations.
 
+mod reindex;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,7 +11,7 @@ use chrono::{DateTime, Utc};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-use super::index::{self, IndexText};
+use super::index::IndexText;
 use super::layout::{Doc, slot};
 use super::rows::tags_from_json;
 use super::{Durability, Sqlite, SqliteOptions};
@@ -25,7 +27,7 @@ impl Clock for TestClock {
 }
 
 struct Bench {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     sqlite: Arc<Sqlite>,
     clock: Arc<TestClock>,
     store: MemoryStore,
@@ -45,23 +47,24 @@ fn bench() -> Bench {
     let store = MemoryStore::builder()
         .clock(clock.clone())
         .with_provider(sqlite.clone());
-    let sessions = Classification::ALL
-        .map(|taint| {
-            store
-                .session(taint.as_str(), "agent")
-                .taint(taint)
-                .open()
-                .unwrap()
-        })
-        .into();
+    let sessions = sessions(&store);
     Bench {
-        _folder: folder,
+        folder,
         sqlite,
         clock,
         store,
         sessions,
         db: Connection::open(path).unwrap(),
     }
+}
+
+/// A session at each level.
+fn sessions(store: &MemoryStore) -> Vec<Session> {
+    let open = |taint: Classification| {
+        let session = store.session(taint.as_str(), "agent").taint(taint);
+        session.open().unwrap()
+    };
+    Classification::ALL.map(open).into()
 }
 
 /// The index as it should be, from the records alone, against what it is.
@@ -165,6 +168,14 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn apply(bench: &Bench, op: &Op) {
+    apply_to(&bench.store, &bench.sessions, bench.clock.now(), op);
+    if let Op::Tick(seconds) = op {
+        bench.clock.0.fetch_add(*seconds, Ordering::Relaxed);
+    }
+}
+
+/// What the operation does to a store; the clock is the caller's.
+fn apply_to(store: &MemoryStore, sessions: &[Session], now: DateTime<Utc>, op: &Op) {
     match op {
         Op::Save {
             session,
@@ -179,14 +190,12 @@ fn apply(bench: &Bench, op: &Op) {
             let mut draft = Draft::new(format!("key {key}"), text.join(" "))
                 .tags(words.iter().take(3).map(|word| format!("Tag {word}")));
             if let Some(seconds) = expires_in {
-                draft = draft.expires_at(bench.clock.now() + chrono::Duration::seconds(*seconds));
+                draft = draft.expires_at(now + chrono::Duration::seconds(*seconds));
             }
-            bench.store.save(&bench.sessions[*session], draft).unwrap();
+            store.save(&sessions[*session], draft).unwrap();
         }
         Op::Delete { session, key } => {
-            let deleted = bench
-                .store
-                .delete(&bench.sessions[*session], &format!("key {key}"));
+            let deleted = store.delete(&sessions[*session], &format!("key {key}"));
             if let Err(error) = deleted {
                 assert!(matches!(
                     error.kind(),
@@ -194,9 +203,7 @@ fn apply(bench: &Bench, op: &Op) {
                 ));
             }
         }
-        Op::Tick(seconds) => {
-            bench.clock.0.fetch_add(*seconds, Ordering::Relaxed);
-        }
+        Op::Tick(_) => {}
     }
 }
 
@@ -210,7 +217,7 @@ proptest! {
             apply(&bench, op);
             check(&bench.db);
         }
-        index::rebuild(&bench.db).unwrap();
+        bench.store.host().reindex().unwrap();
         check(&bench.db);
     }
 }

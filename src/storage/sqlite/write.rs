@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::index::{self, IndexText};
+use super::index::{Index, IndexText};
 use super::layout::{Doc, UNSHADOWED, slot};
 use super::read;
 use super::rows::{
@@ -55,26 +55,28 @@ pub(super) fn save(
     grant: &WriteGrant<'_>,
     records: &[(&NewRecord, IndexText)],
 ) -> Result<Vec<Memory>> {
+    let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let scope = make_scope(db, grant)?;
     records
         .iter()
-        .map(|(record, text)| save_one(db, grant, scope, record, text))
+        .map(|(record, text)| save_one(index, grant, scope, record, text))
         .collect()
 }
 
 fn save_one(
-    db: &Connection,
+    index: Index<'_>,
     grant: &WriteGrant<'_>,
     scope: i64,
     record: &NewRecord,
     text: &IndexText,
 ) -> Result<Memory> {
+    let db = index.db;
     // Taken first: renumbering the scope changes the rows that are read next.
-    let seq = index::next_seq(db, scope)?;
+    let seq = index.next_seq(scope)?;
     let live = live_versions(db, scope, &record.key)?;
     let memory = next_version(db, grant, scope, record, &live)?;
-    let shadow = displace(db, grant, scope, &record.key, &live)?;
+    let shadow = displace(index, grant, scope, &record.key, &live)?;
     let rank = grant.level().rank();
     let doc = Doc {
         scope,
@@ -82,8 +84,8 @@ fn save_one(
         seq,
         length: text.length,
     };
-    insert(db, doc, shadow, &memory)?;
-    index::add(db, doc, text)?;
+    let id = insert(db, doc, shadow, &memory)?;
+    index.add(id, doc, text)?;
     append(db, &grant.facts(&memory.key, memory.version))?;
     Ok(memory)
 }
@@ -128,7 +130,7 @@ fn superseded(live: &[Live], rank: u8) -> Option<&Live> {
 /// Makes way for a record at the grant's level: ends the one it supersedes and shades those below.
 /// Returns which level shadows the new one.
 fn displace(
-    db: &Connection,
+    index: Index<'_>,
     grant: &WriteGrant<'_>,
     scope: i64,
     key: &MemoryKey,
@@ -136,13 +138,13 @@ fn displace(
 ) -> Result<u8> {
     let (rank, now) = (grant.level().rank(), micros(grant.now()));
     if let Some(old) = superseded(live, rank) {
-        end(db, scope, key, old, End::Superseded, now)?;
+        end(index, scope, key, old, End::Superseded, now)?;
     }
     for lower in live
         .iter()
         .filter(|lower| lower.level < rank && lower.shadow > rank && !planted!(ShadowKeptOnSave))
     {
-        shade(db, key, lower, rank)?;
+        shade(index, key, lower, rank)?;
     }
     let above = live.iter().map(|other| other.level);
     Ok(above
@@ -152,6 +154,7 @@ fn displace(
 }
 
 pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+    let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? else {
         return Ok(Deletion::NotFound);
@@ -170,12 +173,12 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
             Deletion::WrongLevel(m.classification)
         }));
     };
-    end(db, scope, key, old, End::Deleted, now)?;
+    end(index, scope, key, old, End::Deleted, now)?;
     for lower in live
         .iter()
         .filter(|lower| lower.shadow == rank && !planted!(ShadowKeptOnDelete))
     {
-        shade(db, key, lower, old.shadow)?;
+        shade(index, key, lower, old.shadow)?;
     }
     append(db, &grant.facts(key, old.version))?;
     Ok(Deletion::Done {
@@ -286,8 +289,16 @@ fn last_version(db: &Connection, scope: i64, key: &MemoryKey, rank: u8) -> Resul
 }
 
 /// Ends a live record; its row stays.
-fn end(db: &Connection, scope: i64, key: &MemoryKey, old: &Live, end: End, now: i64) -> Result<()> {
-    index::remove(db, old.doc, &old.text(key))?;
+fn end(
+    index: Index<'_>,
+    scope: i64,
+    key: &MemoryKey,
+    old: &Live,
+    end: End,
+    now: i64,
+) -> Result<()> {
+    let db = index.db;
+    index.remove(old.id, old.doc, &old.text(key))?;
     let sql = "UPDATE records SET state = ?2, ended_at = ?3, doc = NULL WHERE id = ?1";
     db.prepare_cached(sql)?
         .execute(params![old.id, end as u8, now])?;
@@ -300,20 +311,20 @@ fn end(db: &Connection, scope: i64, key: &MemoryKey, old: &Live, end: End, now: 
 }
 
 /// Notes which level next shadows a live record, and moves its index row accordingly.
-fn shade(db: &Connection, key: &MemoryKey, live: &Live, shadow: u8) -> Result<()> {
+fn shade(index: Index<'_>, key: &MemoryKey, live: &Live, shadow: u8) -> Result<()> {
     let slot = slot(live.level, shadow).ok_or_else(|| unexpected("shadow"))?;
     let doc = Doc { slot, ..live.doc };
     let text = live.text(key);
-    index::remove(db, live.doc, &text)?;
-    index::add(db, doc, &text)?;
+    index.remove(live.id, live.doc, &text)?;
+    index.add(live.id, doc, &text)?;
     let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";
-    db.prepare_cached(sql)?
-        .execute(params![live.id, shadow, doc.to_rowid()])?;
+    let mut update = index.db.prepare_cached(sql)?;
+    update.execute(params![live.id, shadow, doc.to_rowid()])?;
     Ok(())
 }
 
-/// Stores a new live record with its tags.
-fn insert(db: &Connection, doc: Doc, shadow: u8, memory: &Memory) -> Result<()> {
+/// Stores a new live record with its tags. Returns its id.
+fn insert(db: &Connection, doc: Doc, shadow: u8, memory: &Memory) -> Result<i64> {
     let rank = memory.classification.rank();
     let sql = "INSERT INTO records (scope, level, key, version, content, tags, created_at,
                updated_at, expires_at, session, lineage, state, shadow, doc)
@@ -346,7 +357,7 @@ fn insert(db: &Connection, doc: Doc, shadow: u8, memory: &Memory) -> Result<()> 
             record
         ])?;
     }
-    Ok(())
+    Ok(record)
 }
 
 fn to_i64(number: u64) -> Result<i64> {

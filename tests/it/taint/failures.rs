@@ -65,6 +65,10 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
     fn audit(&self, grant: &HostGrant, query: &Query) -> Result<Vec<Entry>> {
         self.records.audit(grant, query)
     }
+
+    fn reindex(&self, grant: &HostGrant) -> Result<u64> {
+        self.records.reindex(grant)
+    }
 }
 
 /// A store whose saves fail while the switch is on.
