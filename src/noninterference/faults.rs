@@ -81,6 +81,7 @@ const FRONT: &[(Front, By)] = &[
     (Front::CursorOfRows, Comparison),
     (Front::DebugOfSessions, Comparison),
     (Front::PageOfSessions, Comparison),
+    (Front::ExplainedFromAbove, Comparison),
 ];
 
 /// In the gate and in the SQLite provider themselves.

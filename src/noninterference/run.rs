@@ -37,6 +37,8 @@ pub(super) enum Front {
     DebugOfSessions,
     /// A page of a list says how many of the store's sessions are above the reader's.
     PageOfSessions,
+    /// A hit is explained by the highest version of its key, whoever may read it.
+    ExplainedFromAbove,
 }
 
 /// What a run showed.
@@ -333,7 +335,9 @@ impl Run<'_> {
 }
 
 fn query_of(query: u8, limit: usize) -> Search {
-    Search::new(pick(&QUERIES, query)).max_results(limit)
+    Search::new(pick(&QUERIES, query))
+        .max_results(limit)
+        .explain()
 }
 
 /// Every page of a list. A cursor goes through its text, as it does between processes.

@@ -18,8 +18,11 @@
 //! this crate's use it, so they score alike to the last bit.
 
 pub mod analysis;
+mod explain;
 mod rank;
 
+pub(crate) use explain::Explainer;
+pub use explain::{Explanation, Field, Fragment, MatchedWord};
 pub use rank::{Candidate, Corpus, Posting, PostingList, best};
 
 /// How soon repeats of a term stop counting.

@@ -1,9 +1,11 @@
-//! What the terms promise, names and queries; [`scripts`] has what matches what in each script.
+//! What the terms promise, names and queries; [`scripts`] has what matches what in each script,
+//! [`places`] where terms come from.
 
 use proptest::prelude::*;
 
 use super::*;
 
+mod places;
 mod scripts;
 
 /// Whether a record with this content is found by this query.
