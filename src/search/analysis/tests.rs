@@ -318,6 +318,9 @@ fn hostile_texts_give_few_terms() {
         let text = unit.repeat(SIZE / unit.len() / 32);
         let chars = text.chars().count();
         let length = document("", [], &text).length;
+        let mut located = 0;
+        locate(&text, |_| located += 1);
+        assert_eq!(located, length);
         assert!(
             length as usize <= 20 * chars,
             "{unit:?}: {length} of {chars}"

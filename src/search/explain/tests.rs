@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::Field::{Content, Key, Tags};
 use super::*;
 use crate::search::analysis;
 use crate::{Draft, Limits, MemoryStore};
@@ -51,7 +52,6 @@ fn words_are_named_as_the_query_has_them() {
         .iter()
         .map(|word| (word.text.as_str(), word.fields.as_slice()))
         .collect();
-    use Field::{Content, Key, Tags};
     assert_eq!(
         words,
         [
@@ -64,7 +64,8 @@ fn words_are_named_as_the_query_has_them() {
         ]
     );
     assert_eq!(why.key, [0..7, 8..12]);
-    assert_eq!(why.tags, [vec![0..4], vec![]]);
+    let work = 0..4;
+    assert_eq!(why.tags, [vec![work], vec![]]);
     assert_eq!(why.fragments[0].matches, [0..4, 5..10, 14..23]);
 }
 
@@ -232,9 +233,7 @@ fn check(query: &str, content: &str) {
     let has = |wanted: &analysis::QueryTerm| terms.iter().any(|(term, _)| *term == wanted.term);
     let matched = asked.iter().any(has);
     assert_eq!(
-        why.words
-            .iter()
-            .any(|word| word.fields.contains(&Field::Content)),
+        why.words.iter().any(|word| word.fields.contains(&Content)),
         matched
     );
     assert_eq!(why.fragments.is_empty(), !matched);

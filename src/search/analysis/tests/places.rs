@@ -12,7 +12,7 @@ fn places(text: &str) -> Vec<(Range<usize>, String)> {
     locate(text, |located| {
         found.push((located.range(), located.term().to_owned()));
     });
-    found.sort_by(|(a, _), (b, _)| (a.start, a.end).cmp(&(b.start, b.end)));
+    found.sort_by_key(|(range, _)| (range.start, range.end));
     found
 }
 
