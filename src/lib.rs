@@ -67,7 +67,8 @@
 //! - A [`StorageProvider`](storage::StorageProvider) keeps the records: in SQLite, in memory, or
 //!   wherever you implement it. [Namespaces](storage::Namespace) let a runtime keep its cron jobs and
 //!   todos behind the same gate.
-//! - [Search](search) is full-text, over exactly what the session can see.
+//! - [Search](search) is full-text, over exactly what the session can see. On request each [`Hit`] says
+//!   [why it matched](search::Explanation).
 //!
 //! # What it is not
 //!
@@ -112,7 +113,7 @@ pub use clock::Clock;
 pub use error::{Error, ErrorKind, Result};
 pub use record::{Draft, Limits, Memory, MemoryKey, Tag};
 pub use session::{AgentId, Raise, Session, SessionId};
-pub use store::{Cursor, Host, List, MemoryStore, Page, Search, SessionBuilder, StoreBuilder};
+pub use store::{Cursor, Hit, Host, List, MemoryStore, Page, Search, SessionBuilder, StoreBuilder};
 
 /// The README's program, compiled and run.
 #[cfg(doctest)]

@@ -11,15 +11,16 @@ use std::sync::Arc;
 pub use builder::{SessionBuilder, StoreBuilder};
 pub use cursor::Cursor;
 pub use host::Host;
-pub use query::{List, Page, Search};
+pub use query::{Hit, List, Page, Search};
 
 use crate::audit::Action;
 use crate::classification::Classification;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Act, Gate, ToolCall};
 use crate::record::{Draft, Limits, Memory, check_limit, parse_key, parse_tag, validate};
+use crate::search::Explainer;
 use crate::session::Session;
-use crate::storage::{Deletion, Hit, ListRequest, Namespace, NewRecord, SearchRequest};
+use crate::storage::{self, Deletion, ListRequest, Namespace, NewRecord, SearchRequest};
 
 /// A store of memories, and the only way to them.
 ///
@@ -325,7 +326,11 @@ impl MemoryStore {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn search(&self, session: &Session, search: Search) -> Result<Vec<Hit>> {
-        let Search { query, max_results } = search;
+        let Search {
+            query,
+            max_results,
+            explain,
+        } = search;
         check_limit("query", query.len(), self.limits.query_bytes, "query_bytes")?;
         if max_results == 0 {
             return Err(Error::invalid(
@@ -336,9 +341,15 @@ impl MemoryStore {
             .gate
             .read(session, Act::new(Action::Search, &self.namespace))?;
         let limit = max_results.min(self.limits.max_results).max(1);
-        self.gate
-            .provider()
-            .search(&grant, &SearchRequest { query, limit })
+        let request = SearchRequest { query, limit };
+        let found = self.gate.provider().search(&grant, &request)?;
+        let explainer = explain.then(|| Explainer::new(&request.query));
+        let hit = |found: storage::Hit| Hit {
+            explanation: explainer.as_ref().map(|by| by.explain(&found.memory)),
+            memory: found.memory,
+            score: found.score,
+        };
+        Ok(found.into_iter().map(hit).collect())
     }
 
     /// Lists the memories that this session can see, by key, a page at a time.

@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use strandline::audit::Query;
+use strandline::search::{Explanation, Fragment, MatchedWord};
 use strandline::storage::Version;
 use strandline::tools::Tools;
 use strandline::{
-    Clock, Draft, Error, List, Memory, MemoryStore, Page, Result, Search, Session, Tag,
+    Clock, Draft, Error, Hit, List, Memory, MemoryStore, Page, Result, Search, Session, Tag,
 };
 
 use super::fields::{Fields, invalid};
@@ -153,14 +155,12 @@ impl Driver {
         if let Some(number) = fields.optional_number("max_results")? {
             search = search.max_results(number);
         }
+        if fields.optional_flag("explain")? {
+            search = search.explain();
+        }
         fields.finish()?;
-        let hits = self.store.search(session, search)?.into_iter().map(|hit| {
-            let mut row = record(&hit.memory);
-            if let Value::Object(row) = &mut row {
-                row.insert("score".to_owned(), hit.score.into());
-            }
-            row
-        });
+        let hits = self.store.search(session, search)?;
+        let hits = hits.iter().map(found);
         Ok(json!({"results": hits.collect::<Vec<_>>()}))
     }
 
@@ -265,6 +265,43 @@ fn record(memory: &Memory) -> Value {
         "expires_at": memory.expires_at,
         "version": memory.version,
     })
+}
+
+/// What a search found: a record with its score and, where it was asked for, why it matched.
+fn found(hit: &Hit) -> Value {
+    let mut row = record(&hit.memory);
+    if let Value::Object(row) = &mut row {
+        row.insert("score".to_owned(), hit.score.into());
+        if let Some(why) = &hit.explanation {
+            row.insert("explanation".to_owned(), explanation(why, &hit.memory));
+        }
+    }
+    row
+}
+
+/// An explanation with its fragments as text. Ranges are `[start, end]` in bytes of UTF-8.
+fn explanation(why: &Explanation, memory: &Memory) -> Value {
+    let word = |word: &MatchedWord| json!({"word": word.text, "fields": word.fields});
+    let fragment = |fragment: &Fragment| {
+        json!({
+            "text": memory.content.get(fragment.range.clone()),
+            "range": [fragment.range.start, fragment.range.end],
+            "matches": pairs(&fragment.matches),
+        })
+    };
+    json!({
+        "words": why.words.iter().map(word).collect::<Vec<_>>(),
+        "key": pairs(&why.key),
+        "tags": why.tags.iter().map(|tag| pairs(tag)).collect::<Vec<_>>(),
+        "fragments": why.fragments.iter().map(fragment).collect::<Vec<_>>(),
+    })
+}
+
+fn pairs(ranges: &[Range<usize>]) -> Vec<[usize; 2]> {
+    ranges
+        .iter()
+        .map(|range| [range.start, range.end])
+        .collect()
 }
 
 /// A version of the history: a record with what became of it.

@@ -66,6 +66,15 @@ impl Fields {
         }
     }
 
+    /// True or false; false if there is none.
+    pub(crate) fn optional_flag(&mut self, name: &str) -> Result<bool> {
+        match self.value(name) {
+            Value::Null => Ok(false),
+            Value::Bool(flag) => Ok(flag),
+            _ => Err(invalid(format!("`{name}` must be true or false"))),
+        }
+    }
+
     pub(crate) fn optional_level(&mut self, name: &str) -> Result<Option<Classification>> {
         let level = self.optional_text(name)?;
         let level = level.map(|level| level.parse::<Classification>());

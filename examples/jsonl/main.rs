@@ -12,7 +12,7 @@
 //! | `call` | `id`, `tool`, `arguments`? | a tool call as a model sends it: `{"is_error", "output"}` |
 //! | `save` | `id`, `key`, `content`, `tags`?, `expires_at`? | the record |
 //! | `get` | `id`, `key` | the record, or `{"found":false}` |
-//! | `search` | `id`, `query`, `max_results`? | `{"results":[...]}`: records with `score` |
+//! | `search` | `id`, `query`, `max_results`?, `explain`? | `{"results":[...]}`: records with `score` and, if `explain` is true, `explanation` |
 //! | `list` | `id`, `tag`?, `limit`?, `cursor`? | `{"memories":[...],"next"}`; without `limit` to the end |
 //! | `delete` | `id`, `key` | `{"deleted":true,"key"}` |
 //! | `history` | `agent`, `key` | `{"versions":[...]}`, newest first |

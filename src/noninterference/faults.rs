@@ -83,6 +83,7 @@ const FRONT: &[(Front, By)] = &[
     (Front::PageOfSessions, Comparison),
     (Front::CallOfAllLevels, Comparison),
     (Front::PersonaOfHighest, Comparison),
+    (Front::ExplainedFromAbove, Comparison),
 ];
 
 /// In the gate and in the SQLite provider themselves.

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::{Uuid, Variant};
 
-use crate::storage::Hit;
-use crate::{Memory, Page, Result, Session};
+use crate::{Hit, Memory, Page, Result, Session};
 
 /// What came back: the value by `show`, or everything that an error tells.
 pub(super) fn reply<T>(result: &Result<T>, show: impl FnOnce(&T) -> String) -> String {
@@ -31,9 +30,10 @@ pub(super) fn memories(memories: &[Memory]) -> String {
 pub(super) fn hits(hits: &[Hit]) -> String {
     let hit = |hit: &Hit| {
         format!(
-            "{:016x} {} {hit:?}",
+            "{:016x} {} {} {hit:?}",
             hit.score.to_bits(),
-            memory(&hit.memory)
+            memory(&hit.memory),
+            serde_json::to_string(&hit.explanation).unwrap(),
         )
     };
     let lines: Vec<String> = hits.iter().map(hit).collect();

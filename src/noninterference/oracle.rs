@@ -13,9 +13,11 @@ use chrono::{DateTime, Utc};
 use super::observe;
 use super::trace::{AGENT, Text};
 use crate::search::analysis::{self, DocumentTerms};
-use crate::search::{Corpus, MAX_FREQUENCY, Posting, PostingList, best, length_of, round_length};
-use crate::storage::Hit;
-use crate::{Classification, ErrorKind, Memory, Page, Result, Tag};
+use crate::search::{
+    Corpus, Explainer, MAX_FREQUENCY, Posting, PostingList, best, length_of, round_length,
+};
+use crate::storage;
+use crate::{Classification, ErrorKind, Hit, Memory, Page, Result, Tag};
 
 /// A low session's handle: its number, and which store it goes through.
 pub(super) type Handle = (u8, u8);
@@ -234,24 +236,30 @@ impl Oracle {
         limit: usize,
         reply: &Result<Vec<Hit>>,
     ) {
-        let mut wanted = search(&self.visible(self.level(who)), query);
-        wanted.truncate(limit);
+        let why = Explainer::new(query);
+        let explained = |hit: storage::Hit| Hit {
+            explanation: Some(why.explain(&hit.memory)),
+            memory: hit.memory,
+            score: hit.score,
+        };
+        let wanted = search(&self.visible(self.level(who)), query);
+        let wanted: Vec<Hit> = wanted.into_iter().take(limit).map(explained).collect();
         let got = observe::reply(reply, |hits| observe::hits(hits));
         self.expect("found", &got, &observe::hits(&wanted));
     }
 }
 
 /// All hits of a query over these records: BM25 over them and nothing else.
-fn search(visible: &[&Memory], query: &str) -> Vec<Hit> {
+fn search(visible: &[&Memory], query: &str) -> Vec<storage::Hit> {
     let documents: Vec<DocumentTerms> = visible.iter().map(|memory| terms(memory)).collect();
     let lengths = documents.iter().map(|document| u64::from(length(document)));
     let corpus = Corpus {
         records: u64::try_from(visible.len()).unwrap(),
         length: lengths.sum(),
     };
-    let mut hits: Vec<Hit> = best(postings(&documents, query), corpus, usize::MAX)
+    let mut hits: Vec<storage::Hit> = best(postings(&documents, query), corpus, usize::MAX)
         .into_iter()
-        .map(|found| Hit {
+        .map(|found| storage::Hit {
             memory: visible[usize::try_from(found.doc).unwrap()].clone(),
             score: found.score,
         })
@@ -261,7 +269,7 @@ fn search(visible: &[&Memory], query: &str) -> Vec<Hit> {
 }
 
 /// Best first, then newest first, then by key.
-pub(super) fn order(a: &Hit, b: &Hit) -> std::cmp::Ordering {
+pub(super) fn order(a: &storage::Hit, b: &storage::Hit) -> std::cmp::Ordering {
     b.score
         .total_cmp(&a.score)
         .then_with(|| b.memory.updated_at.cmp(&a.memory.updated_at))

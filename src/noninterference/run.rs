@@ -42,6 +42,8 @@ pub(super) enum Front {
     CallOfAllLevels,
     /// The persona section is loaded by whichever session of the agent is highest.
     PersonaOfHighest,
+    /// A hit is explained by the highest version of its key, whoever may read it.
+    ExplainedFromAbove,
 }
 
 /// What a run showed.
@@ -347,7 +349,9 @@ impl Run<'_> {
 }
 
 fn query_of(query: u8, limit: usize) -> Search {
-    Search::new(pick(&QUERIES, query)).max_results(limit)
+    Search::new(pick(&QUERIES, query))
+        .max_results(limit)
+        .explain()
 }
 
 /// Every page of a list. A cursor goes through its text, as it does between processes.

@@ -14,12 +14,18 @@
 //! [`round_length`], so that they fit a byte of the index. Every number is counted over the visible
 //! records alone (invariant I4); shadowed and expired ones don't count either.
 //!
+//! Why a memory matched is worked out of the query and that memory alone, by the same analysis: see
+//! [`Explanation`]. Providers have no part in it.
+//!
 //! This module is public for those who write a [provider](crate::storage::StorageProvider): both of
 //! this crate's use it, so they score alike to the last bit.
 
 pub mod analysis;
+mod explain;
 mod rank;
 
+pub(crate) use explain::Explainer;
+pub use explain::{Explanation, Field, Fragment, MatchedWord};
 pub use rank::{Candidate, Corpus, Posting, PostingList, best};
 
 /// How soon repeats of a term stop counting.

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::record::{Memory, Tag};
-use crate::storage::Hit;
-use crate::store::Page;
+use crate::store::{Hit, Page};
 
 /// The answer to one tool call.
 ///

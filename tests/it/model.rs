@@ -10,9 +10,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use strandline::storage::{Hit, InMemory, VersionState};
+use strandline::storage::{InMemory, VersionState};
 use strandline::{
-    Classification, Clock, Cursor, Draft, Error, ErrorKind, Limits, List, Memory, MemoryStore,
+    Classification, Clock, Cursor, Draft, Error, ErrorKind, Hit, Limits, List, Memory, MemoryStore,
     Page, Search, Session,
 };
 use tempfile::TempDir;

@@ -7,7 +7,7 @@ use std::thread;
 
 use rusqlite::Connection;
 use strandline::storage::{Durability, Reindexing};
-use strandline::{Classification, Draft, ErrorKind, MemoryStore, Search, Session, StoreBuilder};
+use strandline::{Classification, Draft, MemoryStore, Search, Session, StoreBuilder};
 use tempfile::TempDir;
 
 /// Several steps' worth.

@@ -86,6 +86,7 @@ fn use_everything(log: &mut Log, store: &MemoryStore, low: &Session, high: &Sess
     log.result(store.get(high, MARKER));
     log.result(store.get(low, &oversized));
     log.result(store.search(high, Search::new(MARKER)));
+    log.result(store.search(high, Search::new(MARKER).explain()));
     log.result(store.search(high, Search::new(&*oversized)));
     log.result(store.search(high, Search::new(MARKER).max_results(0)));
     log.debug(&Search::new(MARKER));

@@ -3,7 +3,9 @@
 use super::{AGENT, Front, KEYS, QUERIES, Run, TAGS, observe, pages, pick, query_of};
 use crate::noninterference::oracle::Handle;
 use crate::noninterference::trace::{Call, Deed, Op};
-use crate::{Classification, MemoryStore, Page, Result, Session};
+use crate::search::Explainer;
+use crate::storage::VersionState;
+use crate::{Classification, Hit, MemoryStore, Page, Result, Session};
 
 impl Run<'_> {
     pub(super) fn low(&mut self, deed: &Deed) {
@@ -106,7 +108,11 @@ impl Run<'_> {
         query: u8,
         limit: usize,
     ) {
-        let reply = store.search(session, query_of(query, limit));
+        let mut reply = store.search(session, query_of(query, limit));
+        if self.front == Some(Front::ExplainedFromAbove) {
+            let hits = reply.iter_mut().flatten();
+            hits.for_each(|hit| explain_from_above(hit, store, pick(&QUERIES, query)));
+        }
         self.see(
             "search",
             &observe::reply(&reply, |hits| observe::hits(hits)),
@@ -161,4 +167,13 @@ impl Run<'_> {
         self.call(who, store, session, &Call::List { tag: None });
         self.persona(who, store, session, 4_000);
     }
+}
+
+/// Explains a hit by the highest live version of its key.
+fn explain_from_above(hit: &mut Hit, store: &MemoryStore, query: &str) {
+    let versions = store.host().history(AGENT, hit.memory.key.as_str());
+    let versions = versions.unwrap().into_iter();
+    let live = versions.filter(|version| version.state == VersionState::Live);
+    let highest = live.max_by_key(|version| version.memory.classification);
+    hit.explanation = highest.map(|version| Explainer::new(query).explain(&version.memory));
 }

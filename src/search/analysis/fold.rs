@@ -1,9 +1,12 @@
 //! Spellings of one word made one: compatibility forms, case, accents, vowel points, letter variants.
 
 use std::borrow::Cow;
+use std::iter;
 
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
+use super::place::Origins;
 use super::script::{Kind, Script, ascii_digit, is_mark, kind};
 
 /// The text in NFKC, with ASCII digits, one apostrophe and one hyphen, before it is cut into words.
@@ -11,20 +14,75 @@ pub(super) fn normalise(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    let mut normal = String::with_capacity(text.len());
-    let mut before = None;
-    for c in text.nfkc() {
-        match c {
-            '\u{2018}' | '\u{2019}' | '\u{02BC}' => normal.push('\''),
-            '\u{2010}' => normal.push('-'),
-            // The space of no width that some writers put between the words of an unspaced script.
-            '\u{200B}' if before == Some(Kind::Unspaced) => {}
-            '\u{200B}' => normal.push(' '),
-            _ => normal.push(ascii_digit(c)),
-        }
-        before = kind(c).or(before);
+    let mut normal = Normal::new(text);
+    text.nfkc().for_each(|c| normal.push(c));
+    Cow::Owned(normal.text)
+}
+
+/// The same text as [`normalise`] gives, and the way back. It takes somewhat longer.
+pub(super) fn normalise_located(text: &str) -> (Cow<'_, str>, Origins) {
+    let mut origins = Origins::new(text.len());
+    if text.is_ascii() {
+        return (Cow::Borrowed(text), origins);
     }
-    Cow::Owned(normal)
+    let mut normal = Normal::new(text);
+    for (at, cluster) in clusters(text) {
+        origins.note(normal.text.len(), at);
+        cluster.nfkc().for_each(|c| normal.push(c));
+    }
+    (Cow::Owned(normal.text), origins)
+}
+
+/// A normalised text in the making.
+struct Normal {
+    text: String,
+    before: Option<Kind>,
+}
+
+impl Normal {
+    fn new(text: &str) -> Self {
+        Self {
+            text: String::with_capacity(text.len()),
+            before: None,
+        }
+    }
+
+    /// Takes a character of the text's NFKC.
+    fn push(&mut self, c: char) {
+        match c {
+            '\u{2018}' | '\u{2019}' | '\u{02BC}' => self.text.push('\''),
+            '\u{2010}' => self.text.push('-'),
+            // The space of no width that some writers put between the words of an unspaced script.
+            '\u{200B}' if self.before == Some(Kind::Unspaced) => {}
+            '\u{200B}' => self.text.push(' '),
+            _ => self.text.push(ascii_digit(c)),
+        }
+        self.before = kind(c).or(self.before);
+    }
+}
+
+/// Cuts a text into what NFKC changes independently of the rest.
+fn clusters(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut starts = text.char_indices().skip(1);
+    let mut start = (!text.is_empty()).then_some(0);
+    iter::from_fn(move || {
+        let at = start?;
+        let next = starts.find(|(_, c)| starts_cluster(*c));
+        start = next.map(|(next, _)| next);
+        let cluster = text.get(at..start.unwrap_or(text.len()))?;
+        Some((at, cluster))
+    })
+}
+
+/// Whether NFKC never moves this character across what is before it, nor joins the two.
+fn starts_cluster(c: char) -> bool {
+    if c.is_ascii() {
+        return true;
+    }
+    let mut first = None;
+    decompose_compatible(c, |part| first = first.or(Some(part)));
+    let first = first.unwrap_or(c);
+    canonical_combining_class(first) == 0 && is_nfkc_quick(iter::once(first)) == IsNormalized::Yes
 }
 
 /// A word without what its readers take for the same: case always, the rest by script.

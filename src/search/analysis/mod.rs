@@ -76,6 +76,7 @@
 mod english;
 mod fold;
 mod names;
+mod place;
 mod script;
 mod sink;
 mod stem;
@@ -85,7 +86,9 @@ mod words;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
+use place::Origins;
 use sink::{Side, Sink};
 
 /// The version of the analysis: another one gives other terms for the same text.
@@ -182,40 +185,69 @@ pub fn document<'a>(
 /// assert!(query("(...)").is_empty());
 /// ```
 pub fn query(text: &str) -> Vec<QueryTerm> {
+    let terms = locate_query(text).into_iter();
+    terms.map(|(term, _)| term).collect()
+}
+
+/// The terms of a query as [`query`] gives them, each with the place where it first comes.
+pub(crate) fn locate_query(text: &str) -> Vec<(QueryTerm, Range<usize>)> {
+    let (normal, origins) = fold::normalise_located(text);
     let mut telling = QueryTerms::default();
     let mut stops = QueryTerms::default();
     let mut count = |found: sink::Found<'_>| {
         let terms = if found.stop { &mut stops } else { &mut telling };
-        terms.add(found.term);
+        terms.add(found.term, || origins.range(found.range()));
     };
-    names::push_text(
-        &fold::normalise(text),
-        &mut Sink::new(Side::Query, &mut count),
-    );
+    names::push_text(&normal, &mut Sink::new(Side::Query, &mut count));
     if telling.terms.is_empty() {
         return stops.terms;
     }
     telling.terms
 }
 
-/// The first distinct terms of a query, in the order in which they came.
+/// A term of a text, and where it comes from.
+pub(crate) struct Located<'a> {
+    found: sink::Found<'a>,
+    origins: &'a Origins,
+}
+
+impl Located<'_> {
+    pub(crate) fn term(&self) -> &str {
+        self.found.term
+    }
+
+    /// The stretch of the text that the term stands for, on boundaries of characters.
+    ///
+    /// It is the word as it is written, with its ending; of a word that is searched in parts, the part.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.origins.range(self.found.range())
+    }
+}
+
+/// The terms that [`document`] makes of one text, each as often as it comes and with its place.
+pub(crate) fn locate(text: &str, mut take: impl FnMut(&Located<'_>)) {
+    let (normal, origins) = fold::normalise_located(text);
+    let origins = &origins;
+    let mut each = |found: sink::Found<'_>| take(&Located { found, origins });
+    names::push_text(&normal, &mut Sink::new(Side::Document, &mut each));
+}
+
+/// The first distinct terms of a query, in the order in which they came, and where.
 #[derive(Default)]
 struct QueryTerms {
-    terms: Vec<QueryTerm>,
+    terms: Vec<(QueryTerm, Range<usize>)>,
     places: HashMap<String, usize>,
 }
 
 impl QueryTerms {
-    fn add(&mut self, term: &str) {
+    fn add(&mut self, term: &str, range: impl FnOnce() -> Range<usize>) {
         let known = self.places.get(term).and_then(|at| self.terms.get_mut(*at));
-        if let Some(known) = known {
+        if let Some((known, _)) = known {
             known.weight = known.weight.saturating_add(1);
         } else if self.terms.len() < MAX_QUERY_TERMS {
             self.places.insert(term.to_owned(), self.terms.len());
-            self.terms.push(QueryTerm {
-                term: term.to_owned(),
-                weight: 1,
-            });
+            let term = term.to_owned();
+            self.terms.push((QueryTerm { term, weight: 1 }, range()));
         }
     }
 }

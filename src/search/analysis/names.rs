@@ -1,23 +1,31 @@
 //! Names to parts: `user@example.com`, `poolDayData`, `v3.14.2`, `C++`, `don't`.
 
+use std::ops::Range;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::fold::{fold, fold_case};
+use super::place::{Letter, Piece};
 use super::script::{Kind, Script, is_connector, is_ignorable, is_mark, is_skin_tone, is_symbol};
 use super::sink::{MAX_TERM_BYTES, Sink, is_flag};
-use super::words::{Run, push_cased, push_run, push_word, runs};
+use super::words::{Run, push_cased, push_piece, push_run, push_word, runs};
 
 /// The terms of a normalised text. A name is a stretch of words with nothing but connectors between.
 pub(super) fn push_text(text: &str, sink: &mut Sink<'_>) {
     let mut name = String::new();
-    for segment in text.split_word_bounds() {
-        if segment.contains(char::is_alphanumeric) {
-            push_clean(segment, &mut name);
-        } else if segment.starts_with(is_connector) {
-            name.extend(segment.chars().filter(|c| is_connector(*c)));
-        } else if !segment.chars().all(is_ignorable) {
+    for (at, text) in text.split_word_bound_indices() {
+        let segment = Piece { text, at };
+        if text.contains(char::is_alphanumeric) {
+            push_clean(segment, &mut name, sink);
+        } else if text.starts_with(is_connector) {
+            for (offset, c) in text.char_indices().filter(|(_, c)| is_connector(*c)) {
+                sink.trail.note(name.len(), at + offset);
+                name.push(c);
+            }
+        } else if !text.chars().all(is_ignorable) {
             push_names(&name, sink);
             name.clear();
+            sink.trail.clear();
             push_picture(segment, sink);
         }
     }
@@ -25,17 +33,19 @@ pub(super) fn push_text(text: &str, sink: &mut Sink<'_>) {
 }
 
 /// Adds a word to the name, without what stands for nothing; a space where the word must be cut.
-fn push_clean(word: &str, name: &mut String) {
-    let grouped = is_grouped_number(word);
-    for c in word.chars().filter(|c| !is_ignorable(*c)) {
-        match c {
+fn push_clean(word: Piece<'_>, name: &mut String, sink: &mut Sink<'_>) {
+    let grouped = is_grouped_number(word.text);
+    for (offset, c) in word.text.char_indices().filter(|(_, c)| !is_ignorable(*c)) {
+        let clean = match c {
             // Between letters only, as UAX 29 has it: `col·lecció`, רו"ח.
-            '·' | '\u{0387}' | '"' | '\u{05F3}' | '\u{05F4}' => {}
-            ',' if grouped => {}
-            '\'' if !name.ends_with(|before: char| before.is_ascii_digit()) => name.push(c),
-            _ if c.is_alphanumeric() || is_mark(c) || is_connector(c) => name.push(c),
-            _ => name.push(' '),
-        }
+            '·' | '\u{0387}' | '"' | '\u{05F3}' | '\u{05F4}' => continue,
+            ',' if grouped => continue,
+            '\'' if !name.ends_with(|before: char| before.is_ascii_digit()) => c,
+            _ if c.is_alphanumeric() || is_mark(c) || is_connector(c) => c,
+            _ => ' ',
+        };
+        sink.trail.note(name.len(), word.at + offset);
+        name.push(clean);
     }
 }
 
@@ -50,60 +60,55 @@ fn is_grouped_number(word: &str) -> bool {
 }
 
 /// An emoji, whole and in its parts, without colour; a flag.
-fn push_picture(segment: &str, sink: &mut Sink<'_>) {
-    let pictures: Vec<char> = segment
-        .chars()
-        .filter(|c| (is_symbol(*c) || is_flag(*c)) && !is_skin_tone(*c))
+fn push_picture(segment: Piece<'_>, sink: &mut Sink<'_>) {
+    let pictures: Vec<Letter> = segment
+        .text
+        .char_indices()
+        .filter(|(_, c)| (is_symbol(*c) || is_flag(*c)) && !is_skin_tone(*c))
+        .map(|(offset, c)| Letter {
+            at: segment.at + offset,
+            c,
+        })
         .collect();
-    sink.push_chars(&pictures);
-    if pictures.len() > 1 && !pictures.iter().copied().any(is_flag) {
+    sink.push_letters(&pictures, false);
+    if pictures.len() > 1 && !pictures.iter().any(|picture| is_flag(picture.c)) {
         for picture in &pictures {
-            sink.push_chars(&[*picture]);
+            sink.push_letters(&[*picture], false);
         }
     }
 }
 
 fn push_names(text: &str, sink: &mut Sink<'_>) {
-    for name in text.split(' ') {
+    for name in Piece::new(text).split(' ') {
         push_name(name, sink);
     }
 }
 
 /// A part of a name, and the connectors behind it.
 struct Part<'a> {
-    text: &'a str,
+    word: Piece<'a>,
     /// What belongs to the part: `++`, `#`, `+`, `%`.
-    suffix: &'a str,
+    suffix: Piece<'a>,
     /// What joins it to the next one.
-    link: &'a str,
-}
-
-impl<'a> Part<'a> {
-    fn alone(text: &'a str) -> Self {
-        Self {
-            text: text.trim_matches('\''),
-            suffix: "",
-            link: "",
-        }
-    }
+    link: Piece<'a>,
 }
 
 /// The terms of a name: of each part, and of the whole.
-fn push_name(name: &str, sink: &mut Sink<'_>) {
-    let Some(start) = name.find(|c| !is_connector(c) && c != '\'') else {
+fn push_name(name: Piece<'_>, sink: &mut Sink<'_>) {
+    let Some(start) = name.text.find(|c| !is_connector(c) && c != '\'') else {
         return;
     };
-    if !name.contains(is_connector) {
-        push_part(&Part::alone(name), sink);
+    if !name.text.contains(is_connector) {
+        push_word_part(name.trim('\''), sink);
         return;
     }
-    let (lead, mut rest) = name.split_at_checked(start).unwrap_or_default();
+    let (lead, mut rest) = name.split_at(start);
     let mut whole = Whole::new(sigil(lead));
-    while !rest.is_empty() {
+    while !rest.text.is_empty() {
         let (part, after) = next_part(rest);
         push_part(&part, sink);
         whole.add(&part);
-        if !joins(part.link) || after.is_empty() {
+        if !joins(part.link.text) || after.text.is_empty() {
             whole.finish(sink);
             whole = Whole::new(sigil(part.link));
         }
@@ -112,11 +117,14 @@ fn push_name(name: &str, sink: &mut Sink<'_>) {
 }
 
 /// The sign before a name that is part of it: `@me`, `#1`, `$HOME`, `.NET`.
-fn sigil(lead: &str) -> &str {
-    if matches!(lead, "@" | "#" | "$" | ".") {
+fn sigil(lead: Piece<'_>) -> Piece<'_> {
+    if matches!(lead.text, "@" | "#" | "$" | ".") {
         lead
     } else {
-        ""
+        Piece {
+            text: "",
+            at: lead.end(),
+        }
     }
 }
 
@@ -126,20 +134,13 @@ fn joins(link: &str) -> bool {
 }
 
 /// The first part of the text, which starts with no connector, and what comes behind it.
-fn next_part(text: &str) -> (Part<'_>, &str) {
-    let split = |text, at: Option<usize>| {
-        at.and_then(|at| str::split_at_checked(text, at))
-            .unwrap_or((text, ""))
-    };
-    let (word, tail) = split(text, text.find(is_connector));
-    let (links, rest) = split(tail, tail.find(|c| !is_connector(c)));
-    let (suffix, link) = split(links, Some(suffix_len(word, links, rest)));
-    let part = Part {
-        text: word.trim_matches('\''),
-        suffix,
-        link,
-    };
-    (part, rest)
+fn next_part(text: Piece<'_>) -> (Part<'_>, Piece<'_>) {
+    let (word, tail) = text.split_at(text.text.find(is_connector).unwrap_or(usize::MAX));
+    let word_again = tail.text.find(|c| !is_connector(c));
+    let (links, rest) = tail.split_at(word_again.unwrap_or(usize::MAX));
+    let (suffix, link) = links.split_at(suffix_len(word.text, links.text, rest.text));
+    let word = word.trim('\'');
+    (Part { word, suffix, link }, rest)
 }
 
 /// How many of the connectors behind a word are part of it.
@@ -159,16 +160,22 @@ fn suffix_len(word: &str, links: &str, rest: &str) -> usize {
 
 /// The terms of a part: `c++` of `C++`, where `c` would be another language.
 fn push_part(part: &Part<'_>, sink: &mut Sink<'_>) {
-    if !part.suffix.is_empty() {
-        sink.push(&(fold_whole(part.text) + part.suffix), false);
-        if part.suffix != "%" && part.text.chars().nth(1).is_none() {
+    let suffix = part.suffix.text;
+    if !suffix.is_empty() {
+        let span = part.word.at..part.suffix.end();
+        sink.push(&(fold_whole(part.word.text) + suffix), span, false);
+        if suffix != "%" && part.word.text.chars().nth(1).is_none() {
             return;
         }
     }
-    for run in runs(part.text) {
+    push_word_part(part.word, sink);
+}
+
+fn push_word_part(word: Piece<'_>, sink: &mut Sink<'_>) {
+    for run in runs(word) {
         match run.kind {
-            Kind::Word(script) if run.text.contains('\'') => {
-                push_apostrophe(run.text, script, sink);
+            Kind::Word(script) if run.piece.text.contains('\'') => {
+                push_apostrophe(run.piece, script, sink);
             }
             _ => push_run(run, sink),
         }
@@ -176,25 +183,27 @@ fn push_part(part: &Part<'_>, sink: &mut Sink<'_>) {
 }
 
 /// A word with an apostrophe: an English contraction, or words that other languages join with it.
-fn push_apostrophe(text: &str, script: Script, sink: &mut Sink<'_>) {
-    let plain = text.replace('\'', "");
+fn push_apostrophe(run: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
+    let plain = run.text.replace('\'', "");
     if script != Script::Latin {
-        push_word(&plain, script, sink);
+        push_word(&plain, run.span(), script, sink);
         return;
     }
-    if let Some((word, not)) = contraction(text) {
-        push_cased(word, script, sink);
+    if let Some((word, not)) = contraction(run.text) {
+        if run.text.starts_with(word) {
+            push_cased(run.split_at(word.len()).0, script, sink);
+        } else {
+            push_word(word, run.span(), script, sink);
+        }
         if not {
-            push_word("not", script, sink);
+            push_word("not", run.span(), script, sink);
         }
         return;
     }
-    push_word(&plain, script, sink);
-    for word in text
-        .split('\'')
-        .filter(|word| word.chars().nth(1).is_some())
-    {
-        push_word(word, script, sink);
+    push_word(&plain, run.span(), script, sink);
+    let words = run.split('\'');
+    for word in words.filter(|word| word.text.chars().nth(1).is_some()) {
+        push_piece(word, script, sink);
     }
 }
 
@@ -235,22 +244,25 @@ struct Whole<'a> {
     /// Whether it is `user-name` or `user_name`, which is `username` as well.
     joined: bool,
     script: Option<Script>,
+    /// Where in the name it is.
+    span: Range<usize>,
 }
 
 impl<'a> Whole<'a> {
-    fn new(sigil: &'a str) -> Self {
+    fn new(sigil: Piece<'a>) -> Self {
         Self {
-            text: sigil.to_owned(),
-            parts: usize::from(!sigil.is_empty()),
+            text: sigil.text.to_owned(),
+            parts: usize::from(!sigil.text.is_empty()),
             link: "",
             spaced: true,
-            joined: sigil.is_empty(),
+            joined: sigil.text.is_empty(),
             script: None,
+            span: sigil.span(),
         }
     }
 
     fn add(&mut self, part: &Part<'a>) {
-        for run in runs(part.text) {
+        for run in runs(part.word) {
             match run.kind {
                 Kind::Digits => {}
                 Kind::Word(script) => {
@@ -261,15 +273,21 @@ impl<'a> Whole<'a> {
             }
         }
         let digits = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-        let numbers = digits(self.text.chars().next_back()) && digits(part.text.chars().next());
-        self.joined &= part.suffix.is_empty() && matches!(self.link, "" | "-" | "_") && !numbers;
+        let numbers =
+            digits(self.text.chars().next_back()) && digits(part.word.text.chars().next());
+        self.joined &=
+            part.suffix.text.is_empty() && matches!(self.link, "" | "-" | "_") && !numbers;
+        if self.parts == 0 {
+            self.span.start = part.word.at;
+        }
+        self.span.end = part.suffix.end();
         self.parts += 1;
         if self.text.len() <= MAX_TERM_BYTES {
             self.text.push_str(self.link);
-            self.text.push_str(&fold_whole(part.text));
-            self.text.push_str(part.suffix);
+            self.text.push_str(&fold_whole(part.word.text));
+            self.text.push_str(part.suffix.text);
         }
-        self.link = part.link;
+        self.link = part.link.text;
     }
 
     fn finish(self, sink: &mut Sink<'_>) {
@@ -278,9 +296,10 @@ impl<'a> Whole<'a> {
         }
         match self.script {
             Some(script) if self.joined => {
-                push_word(&self.text.replace(['-', '_'], ""), script, sink);
+                let text = self.text.replace(['-', '_'], "");
+                push_word(&text, self.span, script, sink);
             }
-            _ => sink.push(&self.text, false),
+            _ => sink.push(&self.text, self.span, false),
         }
     }
 }
@@ -288,10 +307,10 @@ impl<'a> Whole<'a> {
 /// A part of a name as the whole name has it: folded, not stemmed.
 fn fold_whole(text: &str) -> String {
     let fold_run = |run: Run<'_>| match run.kind {
-        Kind::Word(script) => fold(run.text, script),
-        _ => fold_case(run.text),
+        Kind::Word(script) => fold(run.piece.text, script),
+        _ => fold_case(run.piece.text),
     };
-    runs(&text.replace('\'', ""))
+    runs(Piece::new(&text.replace('\'', "")))
         .into_iter()
         .map(fold_run)
         .collect()

@@ -1,5 +1,8 @@
 //! Where the terms go, and what they must look like.
 
+use std::ops::Range;
+
+use super::place::{Letter, Trail};
 use super::script::{is_connector, is_ignorable, is_mark, is_symbol};
 
 /// The most bytes of a term.
@@ -15,44 +18,68 @@ pub(super) enum Side {
 }
 
 /// One term on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Found<'a> {
     pub(super) term: &'a str,
     /// A function word, which counts only where there is nothing else.
     pub(super) stop: bool,
+    /// Where in the name it comes from.
+    span: Range<usize>,
+    trail: &'a Trail,
+}
+
+impl Found<'_> {
+    /// Where in the normalised text it comes from.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.trail.range(self.span.clone())
+    }
 }
 
 /// Takes the terms as they are found.
 pub(super) struct Sink<'a> {
     pub(super) side: Side,
+    /// The way from the present name back to the text.
+    pub(super) trail: Trail,
     take: &'a mut dyn FnMut(Found<'_>),
 }
 
 impl<'a> Sink<'a> {
     pub(super) fn new(side: Side, take: &'a mut dyn FnMut(Found<'_>)) -> Self {
-        Self { side, take }
+        let trail = Trail::default();
+        Self { side, trail, take }
     }
 
-    /// Passes a term on, in the form that the contract of terms promises.
-    pub(super) fn push(&mut self, term: &str, stop: bool) {
+    /// Passes a term on, in the form that the contract of terms promises, with its place in the name.
+    pub(super) fn push(&mut self, term: &str, span: Range<usize>, stop: bool) {
         if term.chars().all(is_legal) {
-            self.push_legal(term, stop);
+            self.push_legal(term, span, stop);
         } else {
             let legal: String = term.chars().filter(|c| is_legal(*c)).collect();
-            self.push_legal(&legal, stop);
+            self.push_legal(&legal, span, stop);
         }
     }
 
-    fn push_legal(&mut self, term: &str, stop: bool) {
+    fn push_legal(&mut self, term: &str, span: Range<usize>, stop: bool) {
         let term = cut(term);
         if !term.is_empty() {
-            (self.take)(Found { term, stop });
+            let trail = &self.trail;
+            (self.take)(Found {
+                term,
+                stop,
+                span,
+                trail,
+            });
         }
     }
 
-    /// Passes the characters on as one term.
-    pub(super) fn push_chars(&mut self, chars: &[char]) {
-        self.push(&chars.iter().collect::<String>(), false);
+    /// Passes the letters on as one term.
+    pub(super) fn push_letters(&mut self, letters: &[Letter], stop: bool) {
+        if let [first, ..] = letters
+            && let [.., last] = letters
+        {
+            let term: String = letters.iter().map(|letter| letter.c).collect();
+            self.push(&term, first.at..last.at + last.c.len_utf8(), stop);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Function words by script: words that say how a question is put, not what it is about.
 
 use super::english;
+use super::place::Letter;
 use super::script::Script;
 
 /// Of Russian, folded and sorted.
@@ -75,8 +76,8 @@ pub(super) fn is_stop(folded: &str, script: Script, ascii: bool) -> bool {
 }
 
 /// Whether a pair of Chinese characters has no other meaning than to put the question.
-pub(super) fn is_han_stop(pair: &[char]) -> bool {
-    pair.iter().all(|c| HAN.contains(*c))
+pub(super) fn is_han_stop(pair: &[Letter]) -> bool {
+    pair.iter().all(|letter| HAN.contains(letter.c))
 }
 
 #[cfg(test)]

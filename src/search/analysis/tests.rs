@@ -1,9 +1,11 @@
-//! What the terms promise, names and queries; [`scripts`] has what matches what in each script.
+//! What the terms promise, names and queries; [`scripts`] has what matches what in each script,
+//! [`places`] where terms come from.
 
 use proptest::prelude::*;
 
 use super::*;
 
+mod places;
 mod scripts;
 
 /// Whether a record with this content is found by this query.
@@ -316,6 +318,9 @@ fn hostile_texts_give_few_terms() {
         let text = unit.repeat(SIZE / unit.len() / 32);
         let chars = text.chars().count();
         let length = document("", [], &text).length;
+        let mut located = 0;
+        locate(&text, |_| located += 1);
+        assert_eq!(located, length);
         assert!(
             length as usize <= 20 * chars,
             "{unit:?}: {length} of {chars}"

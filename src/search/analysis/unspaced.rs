@@ -4,37 +4,40 @@
 //! term: measured on Thai questions, that finds better than three characters in a row do, with fewer
 //! terms, and none of them starts in the middle of a syllable.
 
+use super::place::Piece;
 use super::script::is_mark;
 use super::sink::{Side, Sink};
 
 /// Documents have each unit and each pair of units; queries have the pairs, or the one unit.
-pub(super) fn push_unspaced(text: &str, sink: &mut Sink<'_>) {
-    let units = units(text);
+pub(super) fn push_unspaced(run: Piece<'_>, sink: &mut Sink<'_>) {
+    let units = units(run);
     if sink.side == Side::Document || units.len() == 1 {
         for unit in &units {
-            sink.push(unit, false);
+            sink.push(unit.text, unit.span(), false);
         }
     }
     for (first, second) in units.iter().zip(units.iter().skip(1)) {
-        sink.push(&[*first, *second].concat(), false);
+        if let Some(pair) = run.get(first.at - run.at..second.end() - run.at) {
+            sink.push(pair.text, pair.span(), false);
+        }
     }
 }
 
 /// Cuts before each consonant that starts something new.
-fn units(text: &str) -> Vec<&str> {
+fn units(run: Piece<'_>) -> Vec<Piece<'_>> {
     let mut units = Vec::new();
     let mut start = 0;
     let mut open = true;
-    let mut rest = text.char_indices().peekable();
+    let mut rest = run.text.char_indices().peekable();
     while let Some((at, c)) = rest.next() {
         let silenced = rest.peek().is_some_and(|(_, next)| is_killer(*next));
         if !open && !is_mark(c) && !is_following(c) && !silenced {
-            units.extend(text.get(start..at));
+            units.extend(run.get(start..at));
             start = at;
         }
         open = is_leading(c) || is_stacker(c);
     }
-    units.extend(text.get(start..));
+    units.extend(run.get(start..run.text.len()));
     units
 }
 

@@ -1,6 +1,9 @@
 //! One part of a name to terms: which script it is, and how texts of that script are cut.
 
+use std::ops::Range;
+
 use super::fold::fold;
+use super::place::{Letter, Piece};
 use super::script::{Kind, Script, is_hiragana, kind};
 use super::sink::{Side, Sink};
 use super::stem::stem;
@@ -11,14 +14,15 @@ use super::unspaced::push_unspaced;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run<'a> {
     pub(super) kind: Kind,
-    pub(super) text: &'a str,
+    pub(super) piece: Piece<'a>,
 }
 
 /// Cuts text where the script changes. Digits stay with the word beside them, as in `utf8`.
-pub(super) fn runs(text: &str) -> Vec<Run<'_>> {
+pub(super) fn runs(text: Piece<'_>) -> Vec<Run<'_>> {
     let mut runs = Vec::new();
     let mut current: Option<(usize, Kind)> = None;
-    for (at, c) in text.char_indices() {
+    let run = |start, end, kind| text.get(start..end).map(|piece| Run { kind, piece });
+    for (at, c) in text.text.char_indices() {
         let Some(next) = kind(c) else { continue };
         let Some((start, before)) = current else {
             current = Some((at, next));
@@ -27,12 +31,12 @@ pub(super) fn runs(text: &str) -> Vec<Run<'_>> {
         if let Some(joined) = join(before, next) {
             current = Some((start, joined));
         } else {
-            runs.extend(text.get(start..at).map(|text| Run { kind: before, text }));
+            runs.extend(run(start, at, before));
             current = Some((at, next));
         }
     }
     if let Some((start, kind)) = current {
-        runs.extend(text.get(start..).map(|text| Run { kind, text }));
+        runs.extend(run(start, text.text.len(), kind));
     }
     runs
 }
@@ -51,46 +55,54 @@ fn join(before: Kind, next: Kind) -> Option<Kind> {
 /// The terms of a run.
 pub(super) fn push_run(run: Run<'_>, sink: &mut Sink<'_>) {
     match run.kind {
-        Kind::Word(script) => push_cased(run.text, script, sink),
-        Kind::Digits => sink.push_chars(&letters(run.text)),
-        Kind::Han => push_han(&letters(run.text), sink),
-        Kind::Hangul => push_hangul(&letters(run.text), sink),
-        Kind::Unspaced => push_unspaced(run.text, sink),
+        Kind::Word(script) => push_cased(run.piece, script, sink),
+        Kind::Digits => sink.push_letters(&letters(run.piece), false),
+        Kind::Han => push_han(&letters(run.piece), sink),
+        Kind::Hangul => push_hangul(&letters(run.piece), sink),
+        Kind::Unspaced => push_unspaced(run.piece, sink),
     }
 }
 
 /// The characters without marks.
-fn letters(text: &str) -> Vec<char> {
-    text.chars().filter(|c| kind(*c).is_some()).collect()
+fn letters(run: Piece<'_>) -> Vec<Letter> {
+    let chars = run.text.char_indices().filter(|(_, c)| kind(*c).is_some());
+    let letter = |(at, c)| Letter { at: run.at + at, c };
+    chars.map(letter).collect()
 }
 
 /// A word and, if its case shows that it is made of several, each of those.
-pub(super) fn push_cased(text: &str, script: Script, sink: &mut Sink<'_>) {
-    push_word(text, script, sink);
-    let humps = humps(text);
+pub(super) fn push_cased(word: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
+    push_piece(word, script, sink);
+    let humps = humps(word);
     let several = humps.len() > 1;
     for hump in humps {
-        if several && hump.chars().nth(1).is_some() {
-            push_word(hump, script, sink);
+        if several && hump.text.chars().nth(1).is_some() {
+            push_piece(hump, script, sink);
         }
         push_letters_and_digits(hump, script, sink);
     }
 }
 
+/// A piece of a name as one word.
+pub(super) fn push_piece(word: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
+    push_word(word.text, word.span(), script, sink);
+}
+
 /// One word as one term; Hebrew also without the small word before it.
-pub(super) fn push_word(text: &str, script: Script, sink: &mut Sink<'_>) {
+pub(super) fn push_word(text: &str, span: Range<usize>, script: Script, sink: &mut Sink<'_>) {
     let folded = fold(text, script);
     let stop = is_stop(&folded, script, text.is_ascii());
-    sink.push(&stem(&folded, script), stop);
+    sink.push(&stem(&folded, script), span.clone(), stop);
     if script == Script::Hebrew
         && let Some(bare) = without_hebrew_prefix(&folded)
     {
-        sink.push(bare, false);
+        sink.push(bare, span, false);
     }
 }
 
 /// Cuts `poolDayData` and `HTTPServer` into words; `APIs` and `H2O` stay whole.
-fn humps(text: &str) -> Vec<&str> {
+fn humps(word: Piece<'_>) -> Vec<Piece<'_>> {
+    let text = word.text;
     let mut humps = Vec::new();
     let mut start = 0;
     let mut rest = text.char_indices().peekable();
@@ -101,7 +113,7 @@ fn humps(text: &str) -> Vec<&str> {
             && (lower_before
                 || (upper_before && rest.peek().is_some_and(|(_, n)| n.is_lowercase())));
         if begins && at > start && text.get(at..).is_some_and(|tail| !is_plural(tail)) {
-            humps.extend(text.get(start..at));
+            humps.extend(word.get(start..at));
             start = at;
         }
         // Digits and marks are of the case of the letter before them.
@@ -109,7 +121,7 @@ fn humps(text: &str) -> Vec<&str> {
             (lower_before, upper_before) = (!upper, upper);
         }
     }
-    humps.extend(text.get(start..));
+    humps.extend(word.get(start..text.len()));
     humps
 }
 
@@ -120,16 +132,16 @@ fn is_plural(tail: &str) -> bool {
 }
 
 /// The letters and the digits of `python3` and `10km`, but not of `a1b2`.
-fn push_letters_and_digits(text: &str, script: Script, sink: &mut Sink<'_>) {
+fn push_letters_and_digits(word: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
     let is_digit = |c: char| c.is_ascii_digit();
-    let Some(first) = text.chars().next() else {
+    let Some(first) = word.text.chars().next() else {
         return;
     };
-    let change = text.find(|c| is_digit(c) != is_digit(first));
-    let Some((head, tail)) = change.and_then(|at| text.split_at_checked(at)) else {
+    let change = word.text.find(|c| is_digit(c) != is_digit(first));
+    let Some((head, tail)) = change.map(|at| word.split_at(at)) else {
         return;
     };
-    if tail.contains(|c| is_digit(c) == is_digit(first)) {
+    if tail.text.contains(|c| is_digit(c) == is_digit(first)) {
         return;
     }
     let (word, number) = if is_digit(first) {
@@ -137,9 +149,9 @@ fn push_letters_and_digits(text: &str, script: Script, sink: &mut Sink<'_>) {
     } else {
         (head, tail)
     };
-    sink.push(number, false);
-    if word.chars().nth(1).is_some() {
-        push_word(word, script, sink);
+    sink.push(number.text, number.span(), false);
+    if word.text.chars().nth(1).is_some() {
+        push_piece(word, script, sink);
     }
 }
 
@@ -151,33 +163,33 @@ fn without_hebrew_prefix(word: &str) -> Option<&str> {
 
 /// Documents have each character and each pair. Queries have the pairs, and the characters that no
 /// pair speaks for: a lone one, and a Chinese character between hiragana, which is a word by itself.
-fn push_han(chars: &[char], sink: &mut Sink<'_>) {
-    let all = sink.side == Side::Document || chars.len() == 1;
+fn push_han(letters: &[Letter], sink: &mut Sink<'_>) {
+    let all = sink.side == Side::Document || letters.len() == 1;
     let mut before = true;
-    for (at, c) in chars.iter().enumerate() {
-        let after = chars.get(at + 1).is_none_or(|next| is_hiragana(*next));
-        if all || (before && after && !is_hiragana(*c)) {
-            sink.push_chars(&[*c]);
+    for (at, letter) in letters.iter().enumerate() {
+        let after = letters.get(at + 1).is_none_or(|next| is_hiragana(next.c));
+        if all || (before && after && !is_hiragana(letter.c)) {
+            sink.push_letters(&[*letter], false);
         }
-        before = is_hiragana(*c);
+        before = is_hiragana(letter.c);
     }
-    for pair in chars.windows(2) {
-        sink.push(&String::from_iter(pair), is_han_stop(pair));
+    for pair in letters.windows(2) {
+        sink.push_letters(pair, is_han_stop(pair));
     }
 }
 
 /// A Korean word whole, without its particle, and in pairs of syllables. A query leaves out the pairs
 /// with the particle.
-fn push_hangul(chars: &[char], sink: &mut Sink<'_>) {
-    let bare = without_particle(chars, sink.side);
-    if chars.len() != 2 {
-        sink.push_chars(chars);
+fn push_hangul(letters: &[Letter], sink: &mut Sink<'_>) {
+    let bare = without_particle(letters, sink.side);
+    if letters.len() != 2 {
+        sink.push_letters(letters, false);
     }
-    if bare.len() < chars.len() && bare.len() != 2 {
-        sink.push_chars(bare);
+    if bare.len() < letters.len() && bare.len() != 2 {
+        sink.push_letters(bare, false);
     }
-    if sink.side == Side::Document || chars.len() == 2 {
-        push_pairs(chars, sink);
+    if sink.side == Side::Document || letters.len() == 2 {
+        push_pairs(letters, sink);
     } else {
         push_pairs(bare, sink);
     }
@@ -190,22 +202,23 @@ const PARTICLES: &str = "에서는 에서 에게 까지 부터 보다 처럼 한
 const SURE_PARTICLES: &str = "은 는 을 를 에";
 
 /// The word without its particle. Of two syllables a query strips only what is surely one.
-fn without_particle(chars: &[char], side: Side) -> &[char] {
-    let particles = if side == Side::Query && chars.len() == 2 {
+fn without_particle(letters: &[Letter], side: Side) -> &[Letter] {
+    let particles = if side == Side::Query && letters.len() == 2 {
         SURE_PARTICLES
     } else {
         PARTICLES
     };
     let without = |particle: &str| {
-        let cut = chars.len().checked_sub(particle.chars().count())?;
-        let (bare, end) = chars.split_at_checked(cut)?;
-        (cut > 0 && end.iter().copied().eq(particle.chars())).then_some(bare)
+        let cut = letters.len().checked_sub(particle.chars().count())?;
+        let (bare, end) = letters.split_at_checked(cut)?;
+        let same = end.iter().map(|letter| letter.c).eq(particle.chars());
+        (cut > 0 && same).then_some(bare)
     };
-    particles.split(' ').find_map(without).unwrap_or(chars)
+    particles.split(' ').find_map(without).unwrap_or(letters)
 }
 
-fn push_pairs(chars: &[char], sink: &mut Sink<'_>) {
-    for pair in chars.windows(2) {
-        sink.push_chars(pair);
+fn push_pairs(letters: &[Letter], sink: &mut Sink<'_>) {
+    for pair in letters.windows(2) {
+        sink.push_letters(pair, false);
     }
 }

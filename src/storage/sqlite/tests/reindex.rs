@@ -11,14 +11,14 @@ use super::*;
 use crate::search::analysis;
 use crate::storage::sqlite::index::State;
 use crate::storage::sqlite::{Reindexing, reindex};
-use crate::storage::{Durability, Hit};
+use crate::storage::Durability;
 use crate::{Error, List, Result};
 
 /// What a session observes of a search.
 type Found = Vec<(String, String, Classification, u64, f64)>;
 
-fn found(hits: Vec<Hit>) -> Found {
-    let row = |hit: Hit| {
+fn found(hits: Vec<crate::Hit>) -> Found {
+    let row = |hit: crate::Hit| {
         let memory = hit.memory;
         let key = memory.key.as_str().to_owned();
         (
