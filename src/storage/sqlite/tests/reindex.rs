@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::search::analysis;
+use crate::storage::Durability;
 use crate::storage::sqlite::index::State;
 use crate::storage::sqlite::{Reindexing, reindex};
-use crate::storage::Durability;
 use crate::{Error, List, Result};
 
 /// What a session observes of a search.
