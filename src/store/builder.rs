@@ -49,24 +49,82 @@ impl StoreBuilder {
     }
 
     /// How large things may be.
+    ///
+    /// ```
+    /// use strandline::{Draft, Limits, MemoryStore};
+    ///
+    /// let limits = Limits { key_bytes: 8, ..Limits::default() };
+    /// let store = MemoryStore::builder().limits(limits).open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// assert!(store.save(&session, Draft::new("a long key", "v")).is_err());
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Where the time comes from; the machine's clock by default.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use chrono::{DateTime, Utc};
+    /// use strandline::{Clock, MemoryStore};
+    ///
+    /// #[derive(Debug)]
+    /// struct Epoch;
+    /// impl Clock for Epoch {
+    ///     fn now(&self) -> DateTime<Utc> {
+    ///         DateTime::UNIX_EPOCH
+    ///     }
+    /// }
+    ///
+    /// let store = MemoryStore::builder().clock(Arc::new(Epoch)).open_in_memory()?;
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
     /// Adds a host rule, which can deny what the levels allow.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use strandline::policy::{Denial, Request, Rule};
+    /// use strandline::{Draft, ErrorKind, MemoryStore};
+    ///
+    /// #[derive(Debug)]
+    /// struct ReadOnly;
+    /// impl Rule for ReadOnly {
+    ///     fn judge(&self, request: &Request<'_>) -> Option<Denial> {
+    ///         let saves = request.action == strandline::audit::Action::Save;
+    ///         saves.then(|| Denial::new("this store is for reading"))
+    ///     }
+    /// }
+    ///
+    /// let store = MemoryStore::builder().rule(Arc::new(ReadOnly)).open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// let error = store.save(&session, Draft::new("k", "v")).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Denied);
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
     pub fn rule(mut self, rule: Arc<dyn Rule>) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// What an acknowledged write survives; [`Durability::Full`] by default.
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    /// use strandline::storage::Durability;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let builder = MemoryStore::builder().durability(Durability::Normal);
+    /// let store = builder.open(folder.path().join("memory.db"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn durability(mut self, durability: Durability) -> Self {
         self.sqlite.durability = durability;
         self
@@ -74,12 +132,32 @@ impl StoreBuilder {
 
     /// How long to wait for another connection before [`Busy`](crate::ErrorKind::Busy); 30 seconds
     /// by default.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use strandline::MemoryStore;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let builder = MemoryStore::builder().busy_timeout(Duration::from_secs(2));
+    /// let store = builder.open(folder.path().join("memory.db"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.sqlite.busy_timeout = timeout;
         self
     }
 
     /// Makes the folders of the path that don't exist, open to their owner only.
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("agents/main/memory.db");
+    /// assert!(MemoryStore::open(&path).is_err());
+    /// let store = MemoryStore::builder().create_folders().open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create_folders(mut self) -> Self {
         self.sqlite.create_folders = true;
         self
@@ -110,6 +188,14 @@ impl StoreBuilder {
     ///
     /// # Errors
     /// As [`MemoryStore::open`].
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let store = MemoryStore::builder().open(folder.path().join("memory.db"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(self, path: impl AsRef<Path>) -> Result<MemoryStore> {
         let provider = Sqlite::open(path, &self.sqlite)?;
         Ok(self.with_provider(Arc::new(provider)))
@@ -119,6 +205,11 @@ impl StoreBuilder {
     ///
     /// # Errors
     /// None today; the signature leaves room.
+    ///
+    /// ```
+    /// let store = strandline::MemoryStore::builder().open_in_memory()?;
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
     pub fn open_in_memory(self) -> Result<MemoryStore> {
         Ok(self.with_provider(Arc::new(InMemory::new())))
     }
@@ -163,6 +254,15 @@ impl SessionBuilder {
     }
 
     /// The taint to start at, `PUBLIC` by default. A resumed session rises to it, and never falls.
+    ///
+    /// ```
+    /// use strandline::{Classification, MemoryStore};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+    /// assert_eq!(session.taint(), Classification::Internal);
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
     pub fn taint(mut self, taint: Classification) -> Self {
         self.taint = taint;
         self
@@ -171,6 +271,15 @@ impl SessionBuilder {
     /// The highest taint it may ever take on; none by default. A resumed session keeps a lower
     /// ceiling that it had. Where another process raises the session above it at the same moment, the
     /// session is at an end: nothing is read or written in it any more.
+    ///
+    /// ```
+    /// use strandline::{Classification, MemoryStore};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").ceiling(Classification::Internal).open()?;
+    /// assert!(session.raise(Classification::Restricted, "too high").is_err());
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
     pub fn ceiling(mut self, ceiling: Classification) -> Self {
         self.ceiling = ceiling;
         self
