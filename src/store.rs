@@ -256,7 +256,7 @@ impl MemoryStore {
             )?;
             let record = validate(draft, &self.limits)
                 .map_err(|error| Error::new(error.kind(), format!("draft {index}: {error}")))?;
-            bytes = bytes.saturating_add(record.content.len());
+            bytes = bytes.saturating_add(record.text_bytes());
             check_limit("drafts", bytes, self.limits.batch_bytes, "batch_bytes")?;
             records.push(record);
         }

@@ -37,8 +37,8 @@ pub struct Limits {
     pub page: usize,
     /// The most drafts in one batch. Default 10,000.
     pub batch: usize,
-    /// The most content in one batch, all drafts together. Default 8,388,608. Other writers wait while
-    /// a batch is stored, a second or two for each megabyte of words.
+    /// The most text in one batch: the keys, tags and contents of all drafts. Default 8,388,608. Other
+    /// writers wait while a batch is stored, a second or two for each megabyte of words.
     pub batch_bytes: usize,
 }
 

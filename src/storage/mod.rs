@@ -42,6 +42,14 @@ pub struct NewRecord {
     pub lineage_id: Uuid,
 }
 
+impl NewRecord {
+    /// The bytes of its key, tags and content together.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let tags: usize = self.tags.iter().map(|tag| tag.as_str().len()).sum();
+        self.key.as_str().len() + tags + self.content.len()
+    }
+}
+
 impl fmt::Debug for NewRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NewRecord")

@@ -167,7 +167,8 @@ impl StoreBuilder {
     /// [`open`](MemoryStore::open), for a file whose index an older release made, and in
     /// [`Host::reindex`](crate::Host::reindex).
     ///
-    /// The function is called after each step, with no lock held; in the last call `done` equals
+    /// The function is called after each step, with no lock held, but not while a damaged index that a
+    /// save, a delete or a search came upon is repaired; in the last call `done` equals
     /// `total`.
     ///
     /// ```

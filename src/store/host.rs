@@ -80,7 +80,8 @@ impl Host {
     ///
     /// It is for a file whose index was damaged; after a change of the analysis
     /// [`open`](crate::MemoryStore::open) does it by itself. Others may read and write meanwhile, and
-    /// find what they always find, only more slowly. If another process is just at it, this takes part.
+    /// find what they always find, only more slowly. Where another process is just at it, both begin again
+    /// and share the work.
     ///
     /// # Errors
     /// Those of the storage only. What was done stays done: the next call or opening goes on from there.

@@ -190,3 +190,44 @@ fn a_panic_of_who_is_told_harms_nothing() {
         .unwrap();
     assert_eq!(hits.len(), 1);
 }
+
+/// Once a deadlock: the function was called while the save held its session's taint.
+#[test]
+fn nobody_is_told_of_a_repair_while_a_session_is_held() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(filled(&file(&folder)));
+    let told = std::sync::Arc::new(AtomicUsize::new(0));
+    let count = told.clone();
+    let builder = builder().on_reindex(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let store = builder.open(file(&folder)).unwrap();
+    let db = Connection::open(file(&folder)).unwrap();
+    db.execute_batch("UPDATE terms_data SET block = x'00112233' WHERE id > 10")
+        .unwrap();
+    let [low, _] = sessions(&store);
+    store.save(&low, Draft::new("k1", "a raft")).unwrap();
+    let hits = store.search(&low, Search::new("raft")).unwrap();
+    assert_eq!((hits.len(), told.load(Ordering::Relaxed)), (1, 0));
+    store.host().reindex().unwrap();
+    assert!(told.load(Ordering::Relaxed) > 0);
+}
+
+/// Once kept: what was indexed before the kill was taken for sound.
+#[test]
+fn a_damaged_index_that_is_half_made_is_made_anew_from_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(&file(&folder));
+    let before = search(&store);
+    let db = Connection::open(file(&folder)).unwrap();
+    db.execute_batch(
+        "INSERT INTO meta (name, value) VALUES ('reindexed', 100);
+         UPDATE index_stats SET records = records + 7;",
+    )
+    .unwrap();
+    let live = store.host().reindex().unwrap();
+    let sql = "SELECT sum(records) FROM index_stats";
+    let counted: i64 = db.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(counted.cast_unsigned(), live);
+    assert_eq!(search(&store), before);
+}

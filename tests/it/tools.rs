@@ -533,7 +533,7 @@ fn a_session_of_another_store_is_refused_and_leaves_no_trace() {
 fn a_batch_is_limited_in_number_and_in_bytes() {
     let limits = Limits {
         batch: 3,
-        batch_bytes: 10,
+        batch_bytes: 12,
         ..Limits::default()
     };
     let desk = Desk::with(MemoryStore::builder().limits(limits));
@@ -545,7 +545,7 @@ fn a_batch_is_limited_in_number_and_in_bytes() {
     };
     for (contents, limit) in [
         (&["a", "b", "c", "d"][..], "batch = 3"),
-        (&["four", "five five"][..], "batch_bytes = 10"),
+        (&["four", "fives"][..], "batch_bytes = 12"),
     ] {
         let error = batch(contents).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded);

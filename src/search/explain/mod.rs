@@ -112,7 +112,8 @@ pub struct Fragment {
     pub range: Range<usize>,
     /// The words that matched, by their places in the content; ascending, within `range`.
     ///
-    /// A word that is longer than a fragment is marked as far as it goes.
+    /// A word that is longer than a fragment is marked as far as it goes; one whose first character alone
+    /// (a grapheme) is longer has no fragment.
     pub matches: Vec<Range<usize>>,
 }
 

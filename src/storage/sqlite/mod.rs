@@ -188,7 +188,8 @@ impl Sqlite {
         match work() {
             Err(error) if is_index_damage(&error) => {
                 self.pool.write(reindex::restart)?;
-                reindex::finish(&self.pool, &self.on_reindex)?;
+                // Nobody is told: a save or a delete holds its session's taint meanwhile.
+                reindex::finish(&self.pool, &OnReindex::default())?;
                 work()
             }
             done => done,

@@ -76,13 +76,12 @@ pub(super) fn restart(db: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Makes the index anew; one that is just being made is only finished. How many records it holds.
+/// Makes the index anew from the start, also one that is just being made: what it holds so far may be
+/// damaged. How many records it holds.
 pub(super) fn run(pool: &Pool, on_reindex: &OnReindex) -> Result<u64> {
     pool.write(|db| {
-        if Index::of(db)?.is_whole() {
-            restart(db)?;
-        }
-        Ok(())
+        Index::of(db)?;
+        restart(db)
     })?;
     finish(pool, on_reindex)?;
     pool.read(|db| number(db, "SELECT count(*) FROM records WHERE state = 0"))
