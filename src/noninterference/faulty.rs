@@ -59,10 +59,9 @@ pub(super) enum Fault {
     // Ranking.
     CountOfHidden,
     FrequencyOfHidden,
+    AverageOfHidden,
     CountOfShadowed,
-    /// Records that can't be seen part those that can.
-    HiddenBetween,
-    NeighboursOfAnySession,
+    AverageOfOthers,
     TiesBySequence,
     TiesBySession,
     // Replies to writes.

@@ -27,7 +27,6 @@ mod observe;
 mod oracle;
 mod place;
 mod run;
-mod texts;
 mod trace;
 
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult, TestRunner};
