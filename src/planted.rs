@@ -31,12 +31,14 @@ mod in_tests {
         ShadowKeptOnSave,
         /// SQLite: a lower record stays in its slot when the higher one is deleted.
         ShadowKeptOnDelete,
-        /// SQLite: the number and length of records are counted over all levels.
+        /// SQLite: the number of records is counted over all levels.
         CorpusOfAllLevels,
         /// SQLite: postings are read from all slots.
         PostingsOfAllLevels,
         /// SQLite: ranking doesn't know of expiry.
         ExpiryUnranked,
+        /// SQLite: a record's neighbours are those that the highest session would see.
+        NeighboursOfAllLevels,
         /// SQLite: equal scores go by the index's row number.
         TiesByRow,
         /// SQLite: a save supersedes the key's live record at any level.

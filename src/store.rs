@@ -46,6 +46,7 @@ use crate::storage::{self, Deletion, ListRequest, Namespace, NewRecord, SearchRe
 pub struct MemoryStore {
     gate: Arc<Gate>,
     limits: Limits,
+    neighbours: bool,
     namespace: Namespace,
 }
 
@@ -114,10 +115,11 @@ impl MemoryStore {
         StoreBuilder::new()
     }
 
-    pub(crate) fn from_parts(gate: Arc<Gate>, limits: Limits) -> Self {
+    pub(crate) fn from_parts(gate: Arc<Gate>, limits: Limits, neighbours: bool) -> Self {
         Self {
             gate,
             limits,
+            neighbours,
             namespace: Namespace::MEMORY,
         }
     }
@@ -341,7 +343,11 @@ impl MemoryStore {
             .gate
             .read(session, Act::new(Action::Search, &self.namespace))?;
         let limit = max_results.min(self.limits.max_results).max(1);
-        let request = SearchRequest { query, limit };
+        let request = SearchRequest {
+            query,
+            limit,
+            neighbours: self.neighbours,
+        };
         let found = self.gate.provider().search(&grant, &request)?;
         let explainer = explain.then(|| Explainer::new(&request.query));
         let hit = |found: storage::Hit| Hit {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row, Statement, params};
-use strandline::search::{MAX_FREQUENCY, analysis, length_of, round_length};
+use strandline::search::{analysis, round_frequency, round_length};
 use strandline::storage::Durability;
 use uuid::Uuid;
 
@@ -169,11 +169,11 @@ impl<'i> Rows<'i> {
     pub(crate) fn of(item: &'i Item) -> Self {
         let tags = [item.tag.clone()];
         let analysed = analysis::document(&item.key, [item.tag.as_str()], &item.content);
-        let terms = (1..=MAX_FREQUENCY).filter_map(|frequency| {
+        let terms = (0..4_u8).filter_map(|frequency| {
             let found = analysed
                 .counts
                 .iter()
-                .filter(|(_, count)| frequency == MAX_FREQUENCY.min(*count));
+                .filter(|(_, count)| frequency == round_frequency(*count));
             let terms: Vec<&str> = found.map(|(term, _)| term.as_str()).collect();
             (!terms.is_empty()).then(|| (i64::from(frequency), terms.join(" ")))
         });
@@ -221,8 +221,7 @@ impl<'db> Saver<'db> {
             ),
             terms: prepare("INSERT INTO terms (rowid, term) VALUES (?1, ?2)"),
             stats: prepare(
-                "UPDATE index_stats SET records = records + 1, length = length + ?3
-                 WHERE scope = ?1 AND slot = ?2",
+                "UPDATE index_stats SET records = records + 1 WHERE scope = ?1 AND slot = ?2",
             ),
             audit: prepare(
                 "INSERT INTO audit (at, session, agent, namespace, action, decision, level, key,
@@ -268,10 +267,7 @@ impl<'db> Saver<'db> {
         for (frequency, terms) in terms {
             self.terms.execute(params![doc | frequency, terms]).unwrap();
         }
-        let length = length_of(*length);
-        self.stats
-            .execute(params![self.scope, level, length])
-            .unwrap();
+        self.stats.execute(params![self.scope, level]).unwrap();
         self.audit
             .execute(params![NOW, session, item.agent, level, item.key])
             .unwrap();

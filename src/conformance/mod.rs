@@ -177,7 +177,9 @@ macro_rules! conformance {
             search {
                 c10_any_word_may_match
                 c10_keys_tags_and_content_are_searched
-                c10_scores_are_bm25
+                c10_scores_are_by_the_formula
+                c10_neighbours_lend_what_a_record_lacks
+                c10_hidden_neighbours_lend_nothing
                 c10_the_best_is_first
                 c10_equal_scores_are_newest_first_then_by_key
                 c10_a_limit_keeps_the_best

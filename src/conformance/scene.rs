@@ -199,9 +199,19 @@ impl Actor<'_> {
     }
 
     pub(super) fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+        self.search_with(query, limit, false)
+    }
+
+    /// A search in which neighbours lend.
+    pub(super) fn search_beside(&self, query: &str) -> Vec<Hit> {
+        self.search_with(query, 1_000, true)
+    }
+
+    fn search_with(&self, query: &str, limit: usize, neighbours: bool) -> Vec<Hit> {
         let request = SearchRequest {
             query: query.to_owned(),
             limit,
+            neighbours,
         };
         self.done(self.provider.search(&self.read_grant(), &request))
     }

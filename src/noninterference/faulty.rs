@@ -59,9 +59,10 @@ pub(super) enum Fault {
     // Ranking.
     CountOfHidden,
     FrequencyOfHidden,
-    AverageOfHidden,
     CountOfShadowed,
-    AverageOfOthers,
+    /// Records that can't be seen part those that can.
+    HiddenBetween,
+    NeighboursOfAnySession,
     TiesBySequence,
     TiesBySession,
     // Replies to writes.

@@ -27,6 +27,7 @@ mod observe;
 mod oracle;
 mod place;
 mod run;
+mod texts;
 mod trace;
 
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult, TestRunner};

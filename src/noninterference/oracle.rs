@@ -11,12 +11,10 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::observe;
+use super::texts::Texts;
 use super::trace::{AGENT, Text};
-use crate::search::analysis::{self, DocumentTerms};
-use crate::search::{
-    Corpus, Explainer, MAX_FREQUENCY, Posting, PostingList, best, length_of, round_length,
-};
-use crate::storage;
+use crate::search::{Explainer, find};
+use crate::storage::{self, SearchRequest};
 use crate::{Classification, ErrorKind, Hit, Memory, Page, Result, Tag};
 
 /// A low session's handle: its number, and which store it goes through.
@@ -242,67 +240,34 @@ impl Oracle {
             memory: hit.memory,
             score: hit.score,
         };
-        let wanted = search(&self.visible(self.level(who)), query);
-        let wanted: Vec<Hit> = wanted.into_iter().take(limit).map(explained).collect();
+        let wanted = self.search(who, query, limit);
+        let wanted: Vec<Hit> = wanted.into_iter().map(explained).collect();
         let got = observe::reply(reply, |hits| observe::hits(hits));
         self.expect("found", &got, &observe::hits(&wanted));
     }
-}
 
-/// All hits of a query over these records: BM25 over them and nothing else.
-fn search(visible: &[&Memory], query: &str) -> Vec<storage::Hit> {
-    let documents: Vec<DocumentTerms> = visible.iter().map(|memory| terms(memory)).collect();
-    let lengths = documents.iter().map(|document| u64::from(length(document)));
-    let corpus = Corpus {
-        records: u64::try_from(visible.len()).unwrap(),
-        length: lengths.sum(),
-    };
-    let mut hits: Vec<storage::Hit> = best(postings(&documents, query), corpus, usize::MAX)
-        .into_iter()
-        .map(|found| storage::Hit {
-            memory: visible[usize::try_from(found.doc).unwrap()].clone(),
-            score: found.score,
-        })
-        .collect();
-    hits.sort_by(order);
-    hits
-}
-
-/// Best first, then newest first, then by key.
-pub(super) fn order(a: &storage::Hit, b: &storage::Hit) -> std::cmp::Ordering {
-    b.score
-        .total_cmp(&a.score)
-        .then_with(|| b.memory.updated_at.cmp(&a.memory.updated_at))
-        .then_with(|| a.memory.key.cmp(&b.memory.key))
-}
-
-pub(super) fn terms(memory: &Memory) -> DocumentTerms {
-    let tags = memory.tags.iter().map(Tag::as_str);
-    analysis::document(memory.key.as_str(), tags, &memory.content)
-}
-
-pub(super) fn length(document: &DocumentTerms) -> u32 {
-    length_of(round_length(document.length))
-}
-
-/// The lists of a query's terms; a document's place is its number.
-pub(super) fn postings(documents: &[DocumentTerms], query: &str) -> Vec<PostingList> {
-    let list = |term: analysis::QueryTerm| {
-        let posting = |(doc, document): (i64, &DocumentTerms)| {
-            let found = document
-                .counts
-                .iter()
-                .find(|(other, _)| *other == term.term);
-            found.map(|&(_, count)| Posting {
-                doc,
-                frequency: count.min(MAX_FREQUENCY),
-                length: length(document),
-            })
+    /// The hits of a query over the visible records and nothing else.
+    fn search(&self, who: Handle, query: &str, limit: usize) -> Vec<storage::Hit> {
+        let memories = self.visible(self.level(who));
+        let seen = |memory: &&Memory| memories.iter().any(|m| m.lineage_id == memory.lineage_id);
+        let saved = self.rows.iter().map(|(memory, _)| memory).filter(seen);
+        let texts = Texts {
+            saved: saved.collect(),
+            records: memories.len(),
+            memories,
+            one_row: false,
         };
-        PostingList {
-            weight: term.weight,
-            postings: (0..).zip(documents).filter_map(posting).collect(),
-        }
-    };
-    analysis::query(query).into_iter().map(list).collect()
+        let request = SearchRequest {
+            query: query.to_owned(),
+            limit,
+            neighbours: true,
+        };
+        let found = find(&texts, &request).unwrap().into_iter();
+        found
+            .map(|found| storage::Hit {
+                memory: texts.memories[usize::try_from(found.doc).unwrap()].clone(),
+                score: found.score,
+            })
+            .collect()
+    }
 }

@@ -1,32 +1,21 @@
 //! How text is found: [`analysis`] makes terms of it, and ranking scores the records that share them.
 //!
-//! A search finds every visible record that has at least one term of the query in its key, tags or
-//! content. The score is Okapi BM25 (Robertson and Zaragoza, *The Probabilistic Relevance Framework:
-//! BM25 and Beyond*, 2009) with `k1` = [`K1`] and `b` = [`B`], summed over the query's terms *t*:
-//!
-//! ```text
-//! weight(t) · ln(1 + (N − n + ½) / (n + ½)) · f · (k1 + 1) / (f + k1 · (1 − b + b · len / avg))
-//! ```
-//!
-//! where `N` is the number of visible records, `n` how many of them have the term, `f` how often
-//! this one has it, counted up to [`MAX_FREQUENCY`], `weight` how often the query has it, `len` the
-//! record's number of terms and `avg` its mean over the visible records. Lengths are rounded by
-//! [`round_length`], so that they fit a byte of the index. Every number is counted over the visible
-//! records alone (invariant I4); shadowed and expired ones don't count either.
-//!
-//! Why a memory matched is worked out of the query and that memory alone, by the same analysis: see
-//! [`Explanation`]. Providers have no part in it.
-//!
-//! This module is public for those who write a [provider](crate::storage::StorageProvider): both of
-//! this crate's use it, so they score alike to the last bit.
+//! DOCS
 
 pub mod analysis;
+mod beside;
+mod bm25;
 mod explain;
-mod rank;
+mod find;
+mod grams;
+mod letters;
+mod source;
 
+pub use bm25::Candidate;
 pub(crate) use explain::Explainer;
 pub use explain::{Explanation, Field, Fragment, MatchedWord};
-pub use rank::{Candidate, Corpus, Posting, PostingList, best};
+pub use find::find;
+pub use source::{Beside, Posting, Source};
 
 /// How soon repeats of a term stop counting.
 pub const K1: f64 = 0.9;
@@ -34,10 +23,62 @@ pub const K1: f64 = 0.9;
 /// How much a record's length counts.
 pub const B: f64 = 0.4;
 
-/// More repeats of a term in a record than this count as this many.
-pub const MAX_FREQUENCY: u32 = 3;
+/// The length, in words, of a record that is neither short nor long.
+pub const LENGTH: f64 = 40.0;
 
-/// A record's number of terms as one byte: exact up to 31, then with a relative error below 1/16.
+/// So many records without any term of the query count besides those that there are.
+pub const RESERVE: f64 = 500.0;
+
+/// So many of the best by BM25 are read again.
+pub const CLOSE: usize = 100;
+
+/// So many of the best have records beside them that are looked at.
+pub const LENDERS: usize = 20;
+
+/// The share that a record gets of what the ones before and after it have.
+pub const NEXT: f64 = 0.4;
+
+/// The share that a record gets of what the ones but one before and after it have.
+pub const NEAR: f64 = 0.2;
+
+/// So many bytes of a text are read in the second stage.
+pub const READ_BYTES: usize = 8_192;
+
+/// So many parts of a query's words count.
+pub const MAX_GRAMS: usize = 512;
+
+/// How often a record has a term, as 2 bits: once, twice, three or four times, or more often.
+///
+/// ```
+/// use strandline::search::{frequency_of, round_frequency};
+///
+/// let rounded = [1, 2, 3, 4, 5, 99].map(|count| frequency_of(round_frequency(count)));
+/// assert_eq!(rounded, [1, 2, 3, 3, 6, 6]);
+/// ```
+pub const fn round_frequency(count: u32) -> u8 {
+    match count {
+        0 | 1 => 0,
+        2 => 1,
+        3 | 4 => 2,
+        _ => 3,
+    }
+}
+
+/// The number that a frequency rounded by [`round_frequency`] counts as.
+///
+/// ```
+/// assert_eq!(strandline::search::frequency_of(3), 6);
+/// ```
+pub const fn frequency_of(rounded: u8) -> u32 {
+    match rounded {
+        0 => 1,
+        1 => 2,
+        2 => 3,
+        _ => 6,
+    }
+}
+
+/// A record's number of words as one byte: exact up to 31, then with a relative error below 1/16.
 ///
 /// ```
 /// use strandline::search::{length_of, round_length};
@@ -45,14 +86,14 @@ pub const MAX_FREQUENCY: u32 = 3;
 /// assert_eq!(length_of(round_length(25)), 25);
 /// assert!(length_of(round_length(1_000)).abs_diff(1_000) < 1_000 / 16);
 /// ```
-pub const fn round_length(terms: u32) -> u8 {
+pub const fn round_length(words: u32) -> u8 {
     // A tiny float: 4 bits of mantissa behind an implied one, and an exponent. Lengths below 16
     // stand for themselves.
-    if terms < 16 {
-        return terms.to_le_bytes()[0];
+    if words < 16 {
+        return words.to_le_bytes()[0];
     }
-    let exponent = terms.ilog2() - 4;
-    let mantissa = (terms >> exponent) & 0b1111;
+    let exponent = words.ilog2() - 4;
+    let mantissa = (words >> exponent) & 0b1111;
     let code = ((exponent + 1) << 4) | mantissa;
     if code > 255 {
         255

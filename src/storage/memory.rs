@@ -1,6 +1,8 @@
 //! The provider that keeps everything in the memory of the process.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard};
@@ -17,9 +19,9 @@ use crate::clock::to_micros;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
-use crate::search::analysis::{self, DocumentTerms, QueryTerm};
-use crate::search::{Corpus, MAX_FREQUENCY, Posting, PostingList, best, length_of, round_length};
-use crate::session::AgentId;
+use crate::search::analysis::{self, DocumentTerms};
+use crate::search::{Beside, Candidate, Posting, Source, find, round_frequency, round_length};
+use crate::session::{AgentId, SessionId};
 use crate::sync::unpoisoned;
 
 /// Records that are gone when the provider is dropped.
@@ -118,33 +120,18 @@ impl StorageProvider for InMemory {
     }
 
     fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
-        let terms = analysis::query(&request.query);
         let state = self.state();
         let slots = state.scope(grant.namespace(), grant.agent());
-        let rows: Vec<&Row> = visible(slots, grant).collect();
-        let corpus = Corpus {
-            records: to_u64(rows.len()),
-            length: rows.iter().map(|row| u64::from(row.length())).sum(),
-        };
-        let lists = terms.iter().map(|term| postings(term, &rows)).collect();
-        let mut hits: Vec<Hit> = best(lists, corpus, request.limit)
-            .into_iter()
-            .filter_map(|found| {
-                let row = rows.get(usize::try_from(found.doc).ok()?)?;
-                Some(Hit {
-                    memory: row.version.memory.clone(),
-                    score: found.score,
-                })
+        let seen = Seen::of(visible(slots, grant).collect());
+        let found = find(&seen, request)?;
+        let hit = |candidate: Candidate| {
+            let row = seen.row(candidate.doc)?;
+            Some(Hit {
+                memory: row.version.memory.clone(),
+                score: candidate.score,
             })
-            .collect();
-        hits.sort_by(|a, b| {
-            b.score
-                .total_cmp(&a.score)
-                .then_with(|| b.memory.updated_at.cmp(&a.memory.updated_at))
-                .then_with(|| a.memory.key.cmp(&b.memory.key))
-        });
-        hits.truncate(request.limit);
-        Ok(hits)
+        };
+        Ok(found.into_iter().filter_map(hit).collect())
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
@@ -341,11 +328,6 @@ impl Row {
         self.version.memory.tags.contains(tag)
     }
 
-    /// The rounded length that ranking counts with.
-    fn length(&self) -> u32 {
-        length_of(round_length(self.terms.length))
-    }
-
     fn end(&mut self, state: VersionState, now: DateTime<Utc>) {
         self.version.state = state;
         self.version.ended_at = Some(now);
@@ -384,21 +366,94 @@ fn terms(record: &NewRecord) -> DocumentTerms {
     analysis::document(record.key.as_str(), tags, &record.content)
 }
 
-/// Which of the rows have a term; a row's place is its number.
-fn postings(term: &QueryTerm, rows: &[&Row]) -> PostingList {
-    let posting = |(doc, row): (i64, &&Row)| {
-        let counts = &row.terms.counts;
-        let place = counts.binary_search_by(|(other, _)| other.as_str().cmp(&term.term));
-        let &(_, count) = counts.get(place.ok()?)?;
-        Some(Posting {
-            doc,
-            frequency: count.min(MAX_FREQUENCY),
-            length: row.length(),
+/// What a grant sees, by key; a row's place is its number.
+struct Seen<'s> {
+    rows: Vec<&'s Row>,
+    /// The rows of each session in the order of saving.
+    sessions: OnceCell<HashMap<&'s SessionId, Vec<i64>>>,
+}
+
+impl<'s> Seen<'s> {
+    fn of(rows: Vec<&'s Row>) -> Self {
+        Self {
+            rows,
+            sessions: OnceCell::new(),
+        }
+    }
+
+    fn row(&self, doc: i64) -> Option<&'s Row> {
+        let place = usize::try_from(doc).ok()?;
+        self.rows.get(place).copied()
+    }
+
+    fn sessions(&self) -> &HashMap<&'s SessionId, Vec<i64>> {
+        self.sessions.get_or_init(|| {
+            let mut sessions = HashMap::<_, Vec<_>>::new();
+            for (doc, row) in (0..).zip(&self.rows) {
+                let session = &row.version.memory.session;
+                sessions.entry(session).or_default().push(doc);
+            }
+            for docs in sessions.values_mut() {
+                docs.sort_by_key(|doc| self.row(*doc).map(|row| row.order));
+            }
+            sessions
         })
-    };
-    PostingList {
-        weight: term.weight,
-        postings: (0..).zip(rows).filter_map(posting).collect(),
+    }
+}
+
+impl Source for Seen<'_> {
+    fn records(&self) -> Result<u64> {
+        Ok(to_u64(self.rows.len()))
+    }
+
+    fn postings(&self, term: &str) -> Result<Vec<Posting>> {
+        let posting = |(doc, row): (i64, &&Row)| {
+            let counts = &row.terms.counts;
+            let place = counts.binary_search_by(|(other, _)| other.as_str().cmp(term));
+            let &(_, count) = counts.get(place.ok()?)?;
+            Some(Posting {
+                doc,
+                frequency: round_frequency(count),
+                length: round_length(row.terms.length),
+            })
+        };
+        Ok((0..).zip(&self.rows).filter_map(posting).collect())
+    }
+
+    fn newest(&self, mut docs: Vec<i64>, count: usize) -> Result<Vec<i64>> {
+        let updated = |doc: &i64| self.row(*doc).map(|row| row.version.memory.updated_at);
+        // The numbers ascend by key.
+        docs.sort_by_cached_key(|doc| (Reverse(updated(doc)), *doc));
+        docs.truncate(count);
+        Ok(docs)
+    }
+
+    fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> Result<()> {
+        if let Some(row) = self.row(doc) {
+            let memory = &row.version.memory;
+            let mut texts = vec![memory.key.as_str()];
+            texts.extend(memory.tags.iter().map(Tag::as_str));
+            texts.push(&memory.content);
+            look(&texts);
+        }
+        Ok(())
+    }
+
+    fn beside(&self, doc: i64) -> Result<Beside> {
+        let Some(row) = self.row(doc) else {
+            return Ok(Beside::default());
+        };
+        let session = self.sessions().get(&row.version.memory.session);
+        let docs = session.map_or(&[][..], Vec::as_slice);
+        let earlier = |other: &i64| {
+            self.row(*other)
+                .is_some_and(|other| other.order < row.order)
+        };
+        let (before, from) = docs.split_at(docs.partition_point(earlier));
+        Ok(Beside {
+            before: before.iter().rev().take(2).copied().collect(),
+            after: from.iter().skip(1).take(2).copied().collect(),
+        })
     }
 }
 

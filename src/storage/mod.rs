@@ -92,12 +92,15 @@ pub struct SearchRequest {
     pub query: String,
     /// At most so many hits; at least 1.
     pub limit: usize,
+    /// Whether records that one session saved next to each other lend each other score.
+    pub neighbours: bool,
 }
 
 impl fmt::Debug for SearchRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearchRequest")
             .field("limit", &self.limit)
+            .field("neighbours", &self.neighbours)
             .finish_non_exhaustive()
     }
 }
@@ -107,7 +110,7 @@ impl fmt::Debug for SearchRequest {
 pub struct Hit {
     /// The record.
     pub memory: Memory,
-    /// Its BM25 score over what the session can see; higher is better.
+    /// Its score by [`search`](crate::search), over what the session can see; higher is better.
     pub score: f64,
 }
 

@@ -35,6 +35,7 @@ pub struct StoreBuilder {
     limits: Limits,
     clock: Arc<dyn Clock>,
     rules: Vec<Arc<dyn Rule>>,
+    neighbours: bool,
     sqlite: SqliteOptions,
 }
 
@@ -44,6 +45,7 @@ impl StoreBuilder {
             limits: Limits::default(),
             clock: Arc::new(SystemClock),
             rules: Vec::new(),
+            neighbours: true,
             sqlite: SqliteOptions::default(),
         }
     }
@@ -111,6 +113,35 @@ impl StoreBuilder {
     /// ```
     pub fn rule(mut self, rule: Arc<dyn Rule>) -> Self {
         self.rules.push(rule);
+        self
+    }
+
+    /// Whether a search lets memories that one session saved next to each other lend each other
+    /// score; yes by default.
+    ///
+    /// What was saved together is often about the same, as the turns of a conversation are: the
+    /// question names what the answer doesn't repeat. Only what the session can see lends or gets
+    /// anything. [`search`](crate::search#neighbours) has the rule and what it gains.
+    ///
+    /// ```
+    /// use strandline::{Draft, MemoryStore, Search};
+    ///
+    /// let best = |neighbours: bool| -> strandline::Result<String> {
+    ///     let store = MemoryStore::builder().neighbours(neighbours).open_in_memory()?;
+    ///     let session = store.session("s-1", "agent").open()?;
+    ///     store.save(&session, Draft::new("1", "Ada was asked which tea she likes"))?;
+    ///     store.save(&session, Draft::new("2", "Ada said jasmine"))?;
+    ///     let other = store.session("s-2", "agent").open()?;
+    ///     store.save(&other, Draft::new("3", "Ada is tall"))?;
+    ///     let hits = store.search(&session, Search::new("Ada's tea"))?;
+    ///     Ok(hits[1].memory.content.clone())
+    /// };
+    /// assert_eq!(best(true)?, "Ada said jasmine");
+    /// assert_eq!(best(false)?, "Ada is tall"); // like the other one, but newer
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn neighbours(mut self, lend: bool) -> Self {
+        self.neighbours = lend;
         self
     }
 
@@ -228,6 +259,7 @@ impl StoreBuilder {
         MemoryStore::from_parts(
             Arc::new(Gate::new(provider, self.rules, self.clock)),
             self.limits,
+            self.neighbours,
         )
     }
 }

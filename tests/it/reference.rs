@@ -7,7 +7,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use strandline::Classification as Level;
 use strandline::ErrorKind::*;
 use strandline::Limits;
-use strandline::search::{B, K1, MAX_FREQUENCY, length_of, round_length};
+use strandline::search::{
+    B, K1, LENGTH, NEAR, NEXT, RESERVE, frequency_of, length_of, round_frequency, round_length,
+};
 use strandline::storage::VersionState::{Deleted, Live, Superseded};
 
 use crate::model::{Kept, Known, Outcome, Row, Sheet};
@@ -131,25 +133,39 @@ impl Reference {
     /// What is found, by key, with the scores of the formula in `strandline::search`.
     pub(crate) fn search(&self, id: &str, query: &[&str]) -> Vec<(Row, f64)> {
         let visible = self.visible(id);
-        let records = visible.len() as f64;
-        let average = visible.iter().map(length).sum::<f64>() / records;
-        let score = |row: &Row, word: &str| {
-            let having = visible.iter().filter(|row| frequency(row, word) > 0.0);
-            let n = having.count() as f64;
-            let idf = (1.0 + (records - n + 0.5) / (n + 0.5)).ln();
-            let norm = K1 * (1.0 - B + B * length(row) / average);
-            let f = frequency(row, word);
-            idf * f * (K1 + 1.0) / (f + norm)
+        let parts: Vec<Vec<f64>> = parts(query, &visible);
+        let score = |place: usize| {
+            let row = self.beside(&visible, place);
+            let own = &parts[place];
+            let lent = |part: usize| {
+                let shares = row.iter().map(|(share, other)| {
+                    share * parts[*other].get(part).copied().unwrap_or_default()
+                });
+                shares.sum::<f64>()
+            };
+            let part = |at: usize| if own[at] > 0.0 { own[at] } else { lent(at) };
+            (0..own.len()).map(part).sum::<f64>()
         };
-        // A word that the query has twice is added twice: that is its weight.
-        let scored = |row: Row| {
-            (
-                row.clone(),
-                query.iter().map(|word| score(&row, word)).sum(),
-            )
-        };
-        let all = visible.iter().cloned().map(scored);
+        let all = (0..visible.len()).map(|place| (visible[place].clone(), score(place)));
         all.filter(|(_, score)| *score > 0.0).collect()
+    }
+
+    /// The visible records of the same session saved next to one, and what share of them it gets.
+    fn beside(&self, visible: &[Row], place: usize) -> Vec<(f64, usize)> {
+        let session = &visible[place].session;
+        let saved = self.versions.iter().filter(|(_, state, _)| *state == Live);
+        let places = saved.filter_map(|(row, ..)| visible.iter().position(|other| other == row));
+        let row: Vec<usize> = places
+            .filter(|at| visible[*at].session == *session)
+            .collect();
+        let own = row.iter().position(|other| *other == place).unwrap();
+        let others = row.iter().enumerate();
+        let shares = others.filter_map(|(at, other)| match at.abs_diff(own) {
+            1 => Some((NEXT, *other)),
+            2 => Some((NEAR, *other)),
+            _ => None,
+        });
+        shares.collect()
     }
 
     pub(crate) fn delete(&mut self, id: &str, key: &str) -> Outcome<()> {
@@ -186,11 +202,90 @@ fn words(row: &Row) -> Vec<String> {
     text.split_whitespace().map(str::to_lowercase).collect()
 }
 
+/// What each record gets of each word of the query and of each part of a word: nothing at all if it
+/// has no word.
+fn parts(query: &[&str], visible: &[Row]) -> Vec<Vec<f64>> {
+    let words = weighed(query.iter().map(|word| ((*word).to_owned(), 1.0)));
+    let grams = weighed(query.iter().flat_map(|word| {
+        let grams = grams(word);
+        let weight = 1.0 / (grams.len() as f64).sqrt();
+        grams.into_iter().map(move |gram| (gram, weight))
+    }));
+    let word_counts: Vec<Vec<usize>> = visible
+        .iter()
+        .map(|row| counts(&words, &self::words(row)))
+        .collect();
+    let found = |counts: &Vec<usize>| counts.iter().any(|count| *count > 0);
+    let has: Vec<bool> = word_counts.iter().map(found).collect();
+    let gram_counts = visible.iter().zip(&has).map(|(row, has)| {
+        let of_row: Vec<String> = self::words(row)
+            .iter()
+            .flat_map(|word| self::grams(word))
+            .collect();
+        if *has {
+            counts(&grams, &of_row)
+        } else {
+            vec![0; grams.len()]
+        }
+    });
+    let gram_counts: Vec<Vec<usize>> = gram_counts.collect();
+    let candidates = has.iter().filter(|has| **has).count() as f64;
+    let word_idf = idf(&word_counts, words.len(), visible.len() as f64 + RESERVE);
+    let gram_idf = idf(&gram_counts, grams.len(), candidates);
+    let row_parts = |at: usize| {
+        if !has[at] {
+            return Vec::new();
+        }
+        let norm = K1 * (1.0 - B + B * length(&visible[at]) / LENGTH);
+        let part = |weight: f64, f: f64| weight * f * (K1 + 1.0) / (f + norm);
+        let of_words = words.iter().zip(&word_idf).zip(&word_counts[at]);
+        let of_words =
+            of_words.map(|(((_, weight), idf), count)| part(weight * idf, frequency(*count)));
+        let of_grams = grams.iter().zip(&gram_idf).zip(&gram_counts[at]);
+        let of_grams =
+            of_grams.map(|(((_, weight), idf), count)| part(weight * idf, *count as f64));
+        of_words.chain(of_grams).collect()
+    };
+    (0..visible.len()).map(row_parts).collect()
+}
+
+/// Each text once, with the sum of its weights.
+fn weighed(texts: impl Iterator<Item = (String, f64)>) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = Vec::new();
+    for (text, weight) in texts {
+        match all.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, sum)) => *sum += weight,
+            None => all.push((text, weight)),
+        }
+    }
+    all
+}
+
+fn counts(wanted: &[(String, f64)], texts: &[String]) -> Vec<usize> {
+    let count = |wanted: &str| texts.iter().filter(|text| *text == wanted).count();
+    wanted.iter().map(|(text, _)| count(text)).collect()
+}
+
+fn idf(counts: &[Vec<usize>], texts: usize, records: f64) -> Vec<f64> {
+    let having = |at: usize| counts.iter().filter(|counts| counts[at] > 0).count() as f64;
+    let idf = |n: f64| (1.0 + (records - n + 0.5) / (n + 0.5)).ln();
+    (0..texts).map(|at| idf(having(at))).collect()
+}
+
+/// The parts of four letters of a word.
+fn grams(word: &str) -> Vec<String> {
+    let letters: Vec<char> = format!("_{}_", word.to_lowercase()).chars().collect();
+    letters
+        .windows(4)
+        .map(|part| part.iter().collect())
+        .collect()
+}
+
 fn length(row: &Row) -> f64 {
     f64::from(length_of(round_length(words(row).len() as u32)))
 }
 
-fn frequency(row: &Row, word: &str) -> f64 {
-    let count = words(row).iter().filter(|other| *other == word).count();
-    (count as f64).min(f64::from(MAX_FREQUENCY))
+fn frequency(count: usize) -> f64 {
+    let rounded = frequency_of(round_frequency(count as u32));
+    if count == 0 { 0.0 } else { f64::from(rounded) }
 }

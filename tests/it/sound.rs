@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use strandline::search::{MAX_FREQUENCY, analysis, length_of, round_length};
+use strandline::search::{analysis, round_frequency};
 
 /// Fails unless everything that is derived from the records agrees with them.
 pub(crate) fn assert_sound(path: &Path) {
@@ -27,9 +27,9 @@ pub(crate) fn assert_sound(path: &Path) {
     assert_audit(&db);
 }
 
-/// A row of the index, and how many records and terms it counts, by scope and slot.
+/// The rows of each term, and how many records there are, by scope and slot.
 type Terms = BTreeMap<String, Vec<i64>>;
-type Stats = BTreeMap<i64, (i64, i64)>;
+type Stats = BTreeMap<i64, i64>;
 
 fn assert_index(db: &Connection) {
     let (mut terms, mut stats) = (Terms::new(), Stats::new());
@@ -45,12 +45,10 @@ fn assert_index(db: &Connection) {
         let names = own_tags.iter().map(strandline::Tag::as_str);
         let found = analysis::document(&key, names, &content);
         for (term, count) in found.counts {
-            let row = doc + i64::from(count.min(MAX_FREQUENCY));
+            let row = doc + i64::from(round_frequency(count));
             terms.entry(term).or_default().push(row);
         }
-        let length = length_of(round_length(found.length));
-        let stat = stats.entry(doc >> 37).or_default();
-        *stat = (stat.0 + 1, stat.1 + i64::from(length));
+        *stats.entry(doc >> 37).or_default() += 1;
         for tag in &own_tags {
             tags.push((
                 number(4),
@@ -90,9 +88,9 @@ fn indexed_terms(db: &Connection) -> Terms {
 }
 
 fn index_stats(db: &Connection) -> Stats {
-    let sql = "SELECT scope << 4 | slot, records, length FROM index_stats WHERE records <> 0";
+    let sql = "SELECT scope << 4 | slot, records FROM index_stats WHERE records <> 0";
     let mut select = db.prepare(sql).unwrap();
-    let stat = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
+    let stat = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     select
         .query_map([], stat)
         .unwrap()

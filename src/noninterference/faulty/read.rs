@@ -1,11 +1,10 @@
 //! Get, list and search, over all rows at once.
 
 use super::{Fault, Faulty, Row, like};
-use crate::noninterference::oracle::{length, order, postings, terms};
+use crate::noninterference::texts::Texts;
 use crate::policy::ReadGrant;
 use crate::record::MemoryKey;
-use crate::search::analysis::DocumentTerms;
-use crate::search::{Corpus, best};
+use crate::search::{Candidate, find};
 use crate::storage::{Hit, ListPage, ListRequest, SearchRequest};
 use crate::{Memory, Tag};
 
@@ -167,29 +166,35 @@ pub(super) fn search(of: &Faulty, grant: &ReadGrant, request: &SearchRequest) ->
     let rows = rows_of(of, grant);
     let visible = visible(of, grant, Verb::Search, &rows);
     let hidden = hidden(of, grant, &rows, &visible);
-    // The visible ones come first, so a candidate's number says which kind it is.
-    let documents: Vec<DocumentTerms> = visible.iter().chain(&hidden).map(terms).collect();
-    let (seen, unseen) = documents.split_at(visible.len());
-    let corpus = corpus(of, seen, unseen);
-    let counted = matches!(
+    let cut_later = of.has(Fault::SearchLimitBeforeFilter);
+    let counted = cut_later || of.has(Fault::FrequencyOfHidden);
+    let one_more = matches!(
         of.fault,
-        Some(Fault::FrequencyOfHidden | Fault::SearchLimitBeforeFilter)
+        Some(Fault::CountOfHidden | Fault::CountOfShadowed)
     );
-    let lists = postings(if counted { &documents } else { seen }, &request.query);
-    let mut found = best(lists, corpus, usize::MAX);
-    if of.has(Fault::SearchLimitBeforeFilter) {
-        found.truncate(request.limit);
-    }
-    let mut hits: Vec<Hit> = found
-        .into_iter()
-        .filter_map(|candidate| {
-            Some(Hit {
-                memory: visible.get(usize::try_from(candidate.doc).ok()?)?.clone(),
-                score: candidate.score,
-            })
+    let among = |all: bool| visible.iter().chain(hidden.iter().filter(move |_| all));
+    let beside = of.has(Fault::HiddenBetween);
+    let mut saved: Vec<&Memory> = among(beside).collect();
+    saved.sort_by_key(|memory| of.journal().sequence.get(&memory.lineage_id).copied());
+    let texts = Texts {
+        // The visible ones come first, so a candidate's number says which kind it is.
+        memories: among(counted).collect(),
+        records: among(counted || one_more).count(),
+        saved,
+        one_row: beside || of.has(Fault::NeighboursOfAnySession),
+    };
+    let all = SearchRequest {
+        limit: if cut_later { request.limit } else { usize::MAX },
+        ..request.clone()
+    };
+    let found = find(&texts, &all).unwrap();
+    let hit = |found: Candidate| {
+        Some(Hit {
+            memory: visible.get(usize::try_from(found.doc).ok()?)?.clone(),
+            score: found.score,
         })
-        .collect();
-    hits.sort_by(order);
+    };
+    let mut hits: Vec<Hit> = found.into_iter().filter_map(hit).collect();
     if of.has(Fault::TiesBySequence) {
         let journal = of.journal();
         // As a hash table of row numbers would have them.
@@ -208,36 +213,12 @@ pub(super) fn search(of: &Faulty, grant: &ReadGrant, request: &SearchRequest) ->
 /// What a fault counts in besides the visible.
 fn hidden(of: &Faulty, grant: &ReadGrant, rows: &[Row], visible: &[Memory]) -> Vec<Memory> {
     let seen = |memory: &Memory| visible.iter().any(|m| m.lineage_id == memory.lineage_id);
-    let rows = match of.fault {
-        Some(Fault::AverageOfOthers) => of.all_rows(grant.namespace()),
-        _ => rows.to_vec(),
-    };
     let live = rows
-        .into_iter()
+        .iter()
         .filter(|row| !row.deleted)
-        .map(|row| row.memory);
+        .map(|row| row.memory.clone());
     let may_read = |memory: &Memory| memory.classification.can_flow_to(grant.level());
     live.filter(|memory| !seen(memory))
         .filter(|memory| !of.has(Fault::CountOfShadowed) || may_read(memory))
         .collect()
-}
-
-fn corpus(of: &Faulty, seen: &[DocumentTerms], unseen: &[DocumentTerms]) -> Corpus {
-    let count = |documents: &[DocumentTerms]| u64::try_from(documents.len()).unwrap();
-    let sum = |documents: &[DocumentTerms]| documents.iter().map(|d| u64::from(length(d))).sum();
-    let (mut records, mut total): (u64, u64) = (count(seen), sum(seen));
-    let hidden: u64 = sum(unseen);
-    match of.fault {
-        Some(Fault::CountOfHidden | Fault::CountOfShadowed) => records += count(unseen),
-        Some(Fault::AverageOfHidden | Fault::AverageOfOthers) => total += hidden,
-        Some(Fault::FrequencyOfHidden | Fault::SearchLimitBeforeFilter) => {
-            records += count(unseen);
-            total += hidden;
-        }
-        _ => (),
-    }
-    Corpus {
-        records,
-        length: total,
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Handle, Oracle, search};
+use super::{Handle, Oracle};
 use crate::noninterference::trace::{Call, KEYS, QUERIES, TAGS, Text, pick};
 use crate::storage::Version;
 use crate::tools::{PersonaSection, ToolResult};
@@ -53,8 +53,8 @@ impl Oracle {
             }
             Call::Search { query, limit } => {
                 let query = pick(&QUERIES, *query);
-                let hits = search(&self.visible(self.level(who)), query);
-                let hits = hits.iter().take(*limit).map(|hit| fields(&hit.memory));
+                let hits = self.search(who, query, *limit);
+                let hits = hits.iter().map(|hit| fields(&hit.memory));
                 Some(json!({"results": hits.collect::<Vec<_>>(), "query": query}))
             }
             Call::List { tag } => {

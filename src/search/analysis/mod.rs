@@ -75,10 +75,12 @@
 
 mod english;
 mod fold;
+mod foreign;
 mod names;
 mod place;
 mod script;
 mod sink;
+mod start;
 mod stem;
 mod stop;
 mod unspaced;
@@ -89,7 +91,9 @@ use std::fmt;
 use std::ops::Range;
 
 use place::Origins;
-use sink::{Side, Sink};
+use sink::{Found, Role, Side, Sink};
+
+pub(super) use script::{Kind, is_mark, kind};
 
 /// The version of the analysis: another one gives other terms for the same text.
 ///
@@ -99,12 +103,16 @@ pub const VERSION: u32 = 1;
 /// The most distinct terms of a query that count. The first ones do.
 pub const MAX_QUERY_TERMS: usize = 64;
 
+/// How much the start of a word counts in a query.
+const START: f64 = 0.5;
+
 /// The terms of one record. `Debug` shows how many.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DocumentTerms {
     /// Each distinct term and how often it comes, ascending by term.
     pub counts: Vec<(String, u32)>,
-    /// How many terms there are with repeats, at most [`u32::MAX`].
+    /// How many words there are with repeats. Text without spaces makes more terms than it has words;
+    /// four of them count as one, and none of the starts of words.
     pub length: u32,
 }
 
@@ -118,12 +126,12 @@ impl fmt::Debug for DocumentTerms {
 }
 
 /// A term of a query. `Debug` doesn't show it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct QueryTerm {
     /// The term.
     pub term: String,
-    /// How often the query has it.
-    pub weight: u32,
+    /// How much it counts: as often as the query has it, the start of a word half as much.
+    pub weight: f64,
 }
 
 impl fmt::Debug for QueryTerm {
@@ -150,23 +158,63 @@ pub fn document<'a>(
     tags: impl IntoIterator<Item = &'a str>,
     content: &'a str,
 ) -> DocumentTerms {
-    let mut counts = HashMap::<String, u32>::new();
-    let mut length = 0_u32;
-    let mut count = |found: sink::Found<'_>| {
-        length = length.saturating_add(1);
-        if let Some(count) = counts.get_mut(found.term) {
-            *count = count.saturating_add(1);
-        } else {
-            counts.insert(found.term.to_owned(), 1);
+    let (mut counts, mut starts) = (Counts::default(), Counts::default());
+    let mut quarters = 0_u32;
+    let mut count = |found: Found<'_>| match found.role {
+        Role::LatinStart => starts.add(found.term),
+        Role::Start => counts.add(found.term),
+        Role::Word | Role::Function => {
+            quarters = quarters.saturating_add(quarters_of(found.term));
+            counts.add(found.term);
         }
     };
     let mut sink = Sink::new(Side::Document, &mut count);
     for text in [key].into_iter().chain(tags).chain([content]) {
         names::push_text(&fold::normalise(text), &mut sink);
     }
-    let mut counts: Vec<_> = counts.into_iter().collect();
+    if !sink.language.is_foreign() {
+        starts = Counts::default();
+    }
+    let mut counts: Vec<_> = counts.0.into_iter().chain(starts.0).collect();
     counts.sort_unstable();
+    let length = quarters.div_ceil(4);
     DocumentTerms { counts, length }
+}
+
+/// How often each term came.
+#[derive(Default)]
+struct Counts(HashMap<String, u32>);
+
+impl Counts {
+    fn add(&mut self, term: &str) {
+        if let Some(count) = self.0.get_mut(term) {
+            *count = count.saturating_add(1);
+        } else {
+            self.0.insert(term.to_owned(), 1);
+        }
+    }
+}
+
+/// How much of a word a term is, in quarters.
+fn quarters_of(term: &str) -> u32 {
+    match term.chars().next().and_then(kind) {
+        Some(Kind::Han | Kind::Hangul | Kind::Unspaced) => 1,
+        _ => 4,
+    }
+}
+
+/// Whether a word of a query is one that says how the question is put.
+pub(super) fn is_function_word(word: &str) -> bool {
+    let (mut any, mut all) = (false, true);
+    let mut look = |found: Found<'_>| {
+        any = true;
+        all &= found.role == Role::Function;
+    };
+    names::push_text(
+        &fold::normalise(word),
+        &mut Sink::new(Side::Query, &mut look),
+    );
+    any && all
 }
 
 /// The terms of a query, in the order in which they first come; any text is allowed.
@@ -178,8 +226,8 @@ pub fn document<'a>(
 ///
 /// let terms = query("What's Lisa's number? Lisa!");
 /// assert_eq!(terms.len(), 2);
-/// assert_eq!((terms[0].term.as_str(), terms[0].weight), ("lisa", 2));
-/// assert_eq!((terms[1].term.as_str(), terms[1].weight), ("number", 1));
+/// assert_eq!((terms[0].term.as_str(), terms[0].weight), ("lisa", 2.0));
+/// assert_eq!((terms[1].term.as_str(), terms[1].weight), ("number", 1.0));
 ///
 /// assert_eq!(query("what is it?").len(), 3);
 /// assert!(query("(...)").is_empty());
@@ -192,22 +240,34 @@ pub fn query(text: &str) -> Vec<QueryTerm> {
 /// The terms of a query as [`query`] gives them, each with the place where it first comes.
 pub(crate) fn locate_query(text: &str) -> Vec<(QueryTerm, Range<usize>)> {
     let (normal, origins) = fold::normalise_located(text);
-    let mut telling = QueryTerms::default();
-    let mut stops = QueryTerms::default();
-    let mut count = |found: sink::Found<'_>| {
-        let terms = if found.stop { &mut stops } else { &mut telling };
-        terms.add(found.term, || origins.range(found.range()));
+    let [mut words, mut functions, mut starts, mut latin] = [(); 4].map(|()| QueryTerms::default());
+    let mut count = |found: Found<'_>| {
+        let (terms, weight) = match found.role {
+            Role::Word => (&mut words, 1.0),
+            Role::Function => (&mut functions, 1.0),
+            Role::Start => (&mut starts, START),
+            Role::LatinStart => (&mut latin, START),
+        };
+        terms.add(found.term, weight, || origins.range(found.range()));
     };
-    names::push_text(&normal, &mut Sink::new(Side::Query, &mut count));
-    if telling.terms.is_empty() {
-        return stops.terms;
+    let mut sink = Sink::new(Side::Query, &mut count);
+    names::push_text(&normal, &mut sink);
+    if !sink.language.may_be_foreign() {
+        latin = QueryTerms::default();
     }
-    telling.terms
+    if words.terms.is_empty() {
+        return functions.terms;
+    }
+    let mut terms = words.terms;
+    terms.extend(starts.terms);
+    terms.extend(latin.terms);
+    terms.truncate(MAX_QUERY_TERMS);
+    terms
 }
 
 /// A term of a text, and where it comes from.
 pub(crate) struct Located<'a> {
-    found: sink::Found<'a>,
+    found: Found<'a>,
     origins: &'a Origins,
 }
 
@@ -228,8 +288,21 @@ impl Located<'_> {
 pub(crate) fn locate(text: &str, mut take: impl FnMut(&Located<'_>)) {
     let (normal, origins) = fold::normalise_located(text);
     let origins = &origins;
-    let mut each = |found: sink::Found<'_>| take(&Located { found, origins });
-    names::push_text(&normal, &mut Sink::new(Side::Document, &mut each));
+    let mut latin = false;
+    let mut each = |found: Found<'_>| match found.role {
+        Role::LatinStart => latin = true,
+        Role::Word | Role::Function | Role::Start => take(&Located { found, origins }),
+    };
+    let mut sink = Sink::new(Side::Document, &mut each);
+    names::push_text(&normal, &mut sink);
+    if sink.language.is_foreign() && latin {
+        let mut each = |found: Found<'_>| {
+            if found.role == Role::LatinStart {
+                take(&Located { found, origins });
+            }
+        };
+        names::push_text(&normal, &mut Sink::new(Side::Document, &mut each));
+    }
 }
 
 /// The first distinct terms of a query, in the order in which they came, and where.
@@ -240,14 +313,14 @@ struct QueryTerms {
 }
 
 impl QueryTerms {
-    fn add(&mut self, term: &str, range: impl FnOnce() -> Range<usize>) {
+    fn add(&mut self, term: &str, weight: f64, range: impl FnOnce() -> Range<usize>) {
         let known = self.places.get(term).and_then(|at| self.terms.get_mut(*at));
         if let Some((known, _)) = known {
-            known.weight = known.weight.saturating_add(1);
+            known.weight += weight;
         } else if self.terms.len() < MAX_QUERY_TERMS {
             self.places.insert(term.to_owned(), self.terms.len());
             let term = term.to_owned();
-            self.terms.push((QueryTerm { term, weight: 1 }, range()));
+            self.terms.push((QueryTerm { term, weight }, range()));
         }
     }
 }

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::fold::{fold, fold_case};
 use super::place::{Letter, Piece};
 use super::script::{Kind, Script, is_connector, is_ignorable, is_mark, is_skin_tone, is_symbol};
-use super::sink::{MAX_TERM_BYTES, Sink, is_flag};
+use super::sink::{MAX_TERM_BYTES, Role, Sink, is_flag};
 use super::words::{Run, push_cased, push_piece, push_run, push_word, runs};
 
 /// The terms of a normalised text. A name is a stretch of words with nothing but connectors between.
@@ -70,10 +70,10 @@ fn push_picture(segment: Piece<'_>, sink: &mut Sink<'_>) {
             c,
         })
         .collect();
-    sink.push_letters(&pictures, false);
+    sink.push_letters(&pictures, Role::Word);
     if pictures.len() > 1 && !pictures.iter().any(|picture| is_flag(picture.c)) {
         for picture in &pictures {
-            sink.push_letters(&[*picture], false);
+            sink.push_letters(&[*picture], Role::Word);
         }
     }
 }
@@ -163,7 +163,7 @@ fn push_part(part: &Part<'_>, sink: &mut Sink<'_>) {
     let suffix = part.suffix.text;
     if !suffix.is_empty() {
         let span = part.word.at..part.suffix.end();
-        sink.push(&(fold_whole(part.word.text) + suffix), span, false);
+        sink.push(&(fold_whole(part.word.text) + suffix), span, Role::Word);
         if suffix != "%" && part.word.text.chars().nth(1).is_none() {
             return;
         }
@@ -299,7 +299,7 @@ impl<'a> Whole<'a> {
                 let text = self.text.replace(['-', '_'], "");
                 push_word(&text, self.span, script, sink);
             }
-            _ => sink.push(&self.text, self.span, false),
+            _ => sink.push(&self.text, self.span, Role::Word),
         }
     }
 }

@@ -4,7 +4,7 @@ use unicode_normalization::char::is_combining_mark;
 
 /// An alphabet whose texts are words with space between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Script {
+pub(in crate::search) enum Script {
     Latin,
     Greek,
     Cyrillic,
@@ -19,7 +19,7 @@ pub(super) enum Script {
 
 /// How a run of characters is cut into terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::search) enum Kind {
     /// One word.
     Word(Script),
     /// Digits that no word is next to.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 }
 
 /// The kind of a letter or digit; `None` of a mark or apostrophe, which goes with the letter before it.
-pub(super) fn kind(c: char) -> Option<Kind> {
+pub(in crate::search) fn kind(c: char) -> Option<Kind> {
     if c.is_ascii_digit() {
         return Some(Kind::Digits);
     }
@@ -91,7 +91,7 @@ pub(super) fn is_hiragana(c: char) -> bool {
 }
 
 /// Whether this is a mark: a vowel sign, an accent, a tone.
-pub(super) fn is_mark(c: char) -> bool {
+pub(in crate::search) fn is_mark(c: char) -> bool {
     is_combining_mark(c)
 }
 

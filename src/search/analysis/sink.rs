@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::foreign::Language;
 use super::place::{Letter, Trail};
 use super::script::{is_connector, is_ignorable, is_mark, is_symbol};
 
@@ -21,11 +22,23 @@ pub(super) enum Side {
 #[derive(Debug)]
 pub(super) struct Found<'a> {
     pub(super) term: &'a str,
-    /// A function word, which counts only where there is nothing else.
-    pub(super) stop: bool,
+    pub(super) role: Role,
     /// Where in the name it comes from.
     span: Range<usize>,
     trail: &'a Trail,
+}
+
+/// What a term is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A word, or a part of one.
+    Word,
+    /// A function word, which counts only where there is nothing else.
+    Function,
+    /// The start of a long word.
+    Start,
+    /// The start of a long word in Latin letters, which doesn't count in English text.
+    LatinStart,
 }
 
 impl Found<'_> {
@@ -40,32 +53,38 @@ pub(super) struct Sink<'a> {
     pub(super) side: Side,
     /// The way from the present name back to the text.
     pub(super) trail: Trail,
+    /// What the words so far say of the language.
+    pub(super) language: Language,
     take: &'a mut dyn FnMut(Found<'_>),
 }
 
 impl<'a> Sink<'a> {
     pub(super) fn new(side: Side, take: &'a mut dyn FnMut(Found<'_>)) -> Self {
-        let trail = Trail::default();
-        Self { side, trail, take }
-    }
-
-    /// Passes a term on, in the form that the contract of terms promises, with its place in the name.
-    pub(super) fn push(&mut self, term: &str, span: Range<usize>, stop: bool) {
-        if term.chars().all(is_legal) {
-            self.push_legal(term, span, stop);
-        } else {
-            let legal: String = term.chars().filter(|c| is_legal(*c)).collect();
-            self.push_legal(&legal, span, stop);
+        Self {
+            side,
+            trail: Trail::default(),
+            language: Language::default(),
+            take,
         }
     }
 
-    fn push_legal(&mut self, term: &str, span: Range<usize>, stop: bool) {
+    /// Passes a term on, in the form that the contract of terms promises, with its place in the name.
+    pub(super) fn push(&mut self, term: &str, span: Range<usize>, role: Role) {
+        if term.chars().all(is_legal) {
+            self.push_legal(term, span, role);
+        } else {
+            let legal: String = term.chars().filter(|c| is_legal(*c)).collect();
+            self.push_legal(&legal, span, role);
+        }
+    }
+
+    fn push_legal(&mut self, term: &str, span: Range<usize>, role: Role) {
         let term = cut(term);
         if !term.is_empty() {
             let trail = &self.trail;
             (self.take)(Found {
                 term,
-                stop,
+                role,
                 span,
                 trail,
             });
@@ -73,12 +92,12 @@ impl<'a> Sink<'a> {
     }
 
     /// Passes the letters on as one term.
-    pub(super) fn push_letters(&mut self, letters: &[Letter], stop: bool) {
+    pub(super) fn push_letters(&mut self, letters: &[Letter], role: Role) {
         if let [first, ..] = letters
             && let [.., last] = letters
         {
             let term: String = letters.iter().map(|letter| letter.c).collect();
-            self.push(&term, first.at..last.at + last.c.len_utf8(), stop);
+            self.push(&term, first.at..last.at + last.c.len_utf8(), role);
         }
     }
 }

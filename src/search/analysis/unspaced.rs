@@ -6,19 +6,19 @@
 
 use super::place::Piece;
 use super::script::is_mark;
-use super::sink::{Side, Sink};
+use super::sink::{Role, Side, Sink};
 
 /// Documents have each unit and each pair of units; queries have the pairs, or the one unit.
 pub(super) fn push_unspaced(run: Piece<'_>, sink: &mut Sink<'_>) {
     let units = units(run);
     if sink.side == Side::Document || units.len() == 1 {
         for unit in &units {
-            sink.push(unit.text, unit.span(), false);
+            sink.push(unit.text, unit.span(), Role::Word);
         }
     }
     for (first, second) in units.iter().zip(units.iter().skip(1)) {
         if let Some(pair) = run.get(first.at - run.at..second.end() - run.at) {
-            sink.push(pair.text, pair.span(), false);
+            sink.push(pair.text, pair.span(), Role::Word);
         }
     }
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::fold::fold;
 use super::place::{Letter, Piece};
 use super::script::{Kind, Script, is_hiragana, kind};
-use super::sink::{Side, Sink};
+use super::sink::{Role, Side, Sink};
+use super::start::start;
 use super::stem::stem;
 use super::stop::{is_han_stop, is_stop};
 use super::unspaced::push_unspaced;
@@ -56,7 +57,7 @@ fn join(before: Kind, next: Kind) -> Option<Kind> {
 pub(super) fn push_run(run: Run<'_>, sink: &mut Sink<'_>) {
     match run.kind {
         Kind::Word(script) => push_cased(run.piece, script, sink),
-        Kind::Digits => sink.push_letters(&letters(run.piece), false),
+        Kind::Digits => sink.push_letters(&letters(run.piece), Role::Word),
         Kind::Han => push_han(&letters(run.piece), sink),
         Kind::Hangul => push_hangul(&letters(run.piece), sink),
         Kind::Unspaced => push_unspaced(run.piece, sink),
@@ -91,12 +92,22 @@ pub(super) fn push_piece(word: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
 /// One word as one term; Hebrew also without the small word before it.
 pub(super) fn push_word(text: &str, span: Range<usize>, script: Script, sink: &mut Sink<'_>) {
     let folded = fold(text, script);
-    let stop = is_stop(&folded, script, text.is_ascii());
-    sink.push(&stem(&folded, script), span.clone(), stop);
+    let function = is_stop(&folded, script, text.is_ascii());
+    if script == Script::Latin {
+        sink.language.note(&folded, !text.is_ascii(), function);
+    }
+    if function {
+        sink.push(&stem(&folded, script), span, Role::Function);
+        return;
+    }
+    sink.push(&stem(&folded, script), span.clone(), Role::Word);
+    if let Some((start, role)) = start(&folded, script) {
+        sink.push(&start, span.clone(), role);
+    }
     if script == Script::Hebrew
         && let Some(bare) = without_hebrew_prefix(&folded)
     {
-        sink.push(bare, span, false);
+        sink.push(bare, span, Role::Word);
     }
 }
 
@@ -149,7 +160,7 @@ fn push_letters_and_digits(word: Piece<'_>, script: Script, sink: &mut Sink<'_>)
     } else {
         (head, tail)
     };
-    sink.push(number.text, number.span(), false);
+    sink.push(number.text, number.span(), Role::Word);
     if word.text.chars().nth(1).is_some() {
         push_piece(word, script, sink);
     }
@@ -169,12 +180,13 @@ fn push_han(letters: &[Letter], sink: &mut Sink<'_>) {
     for (at, letter) in letters.iter().enumerate() {
         let after = letters.get(at + 1).is_none_or(|next| is_hiragana(next.c));
         if all || (before && after && !is_hiragana(letter.c)) {
-            sink.push_letters(&[*letter], false);
+            sink.push_letters(&[*letter], Role::Word);
         }
         before = is_hiragana(letter.c);
     }
     for pair in letters.windows(2) {
-        sink.push_letters(pair, is_han_stop(pair));
+        let function = is_han_stop(pair);
+        sink.push_letters(pair, if function { Role::Function } else { Role::Word });
     }
 }
 
@@ -183,10 +195,10 @@ fn push_han(letters: &[Letter], sink: &mut Sink<'_>) {
 fn push_hangul(letters: &[Letter], sink: &mut Sink<'_>) {
     let bare = without_particle(letters, sink.side);
     if letters.len() != 2 {
-        sink.push_letters(letters, false);
+        sink.push_letters(letters, Role::Word);
     }
     if bare.len() < letters.len() && bare.len() != 2 {
-        sink.push_letters(bare, false);
+        sink.push_letters(bare, Role::Word);
     }
     if sink.side == Side::Document || letters.len() == 2 {
         push_pairs(letters, sink);
@@ -219,6 +231,6 @@ fn without_particle(letters: &[Letter], side: Side) -> &[Letter] {
 
 fn push_pairs(letters: &[Letter], sink: &mut Sink<'_>) {
     for pair in letters.windows(2) {
-        sink.push_letters(pair, false);
+        sink.push_letters(pair, Role::Word);
     }
 }

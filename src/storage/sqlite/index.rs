@@ -8,17 +8,12 @@ use super::layout::{Doc, slot};
 use super::rows::{tags_from_json, unexpected};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Tag;
-use crate::search::{MAX_FREQUENCY, analysis, length_of, round_length};
+use crate::search::{analysis, round_frequency, round_length};
 
-// `IndexText` has a field for each.
-const _: () = assert!(MAX_FREQUENCY == 3);
-
-/// A record as the index sees it: its terms by how often it has them, and how many there are.
+/// A record as the index sees it: its terms by how often it has them, rounded, and its length.
 #[derive(Debug, Default)]
 pub(super) struct IndexText {
-    once: String,
-    twice: String,
-    more: String,
+    terms: [String; 4],
     pub(super) length: u8,
 }
 
@@ -31,26 +26,20 @@ impl IndexText {
             ..Self::default()
         };
         for (term, count) in &found.counts {
-            let terms = match count {
-                0 | 1 => &mut text.once,
-                2 => &mut text.twice,
-                _ => &mut text.more,
-            };
-            terms.push_str(term);
-            terms.push(' ');
+            let frequency = usize::from(round_frequency(*count));
+            if let Some(terms) = text.terms.get_mut(frequency) {
+                terms.push_str(term);
+                terms.push(' ');
+            }
         }
         text
     }
 
     /// The numbers and the terms of the record's rows.
     pub(super) fn rows(&self, doc: Doc) -> impl Iterator<Item = (i64, &str)> {
-        let terms = [
-            (1, &self.once),
-            (2, &self.twice),
-            (MAX_FREQUENCY, &self.more),
-        ];
-        let rows = terms.into_iter().filter(|(_, terms)| !terms.is_empty());
-        rows.map(move |(frequency, terms)| (doc.to_row(frequency), terms.as_str()))
+        let rows = (0..).zip(&self.terms);
+        rows.filter(|(_, terms)| !terms.is_empty())
+            .map(move |(frequency, terms)| (doc.to_row(frequency), terms.as_str()))
     }
 }
 
@@ -235,13 +224,11 @@ pub(super) fn add(db: &Connection, doc: Doc, text: &IndexText) -> Result<()> {
     count(db, doc, 1)
 }
 
-fn count(db: &Connection, doc: Doc, sign: i64) -> Result<()> {
-    let sql = "INSERT INTO index_stats (scope, slot, records, length) VALUES (?1, ?2, ?3, ?4)
-               ON CONFLICT (scope, slot) DO UPDATE
-               SET records = records + ?3, length = length + ?4";
-    let length = sign * i64::from(length_of(doc.length));
+fn count(db: &Connection, doc: Doc, change: i64) -> Result<()> {
+    let sql = "INSERT INTO index_stats (scope, slot, records) VALUES (?1, ?2, ?3)
+               ON CONFLICT (scope, slot) DO UPDATE SET records = records + ?3";
     db.prepare_cached(sql)?
-        .execute(params![doc.scope, doc.slot, sign, length])?;
+        .execute(params![doc.scope, doc.slot, change])?;
     Ok(())
 }
 

@@ -1,12 +1,13 @@
 //! How a row of the index is numbered, so that what a session sees is a few contiguous ranges.
 //!
 //! A rowid has, from the high bits down: the scope (22 bits), the slot (4), a sequence number (27),
-//! the record's rounded length (8) and a frequency (2). A record has a row for each frequency from 1
-//! to 3 that a term of it has, with the terms that it has so often: so one list of a term tells both
-//! which records have it and how often. (Marking repeats by terms of their own takes a list for each
+//! the record's rounded length (8) and a rounded frequency (2). A record has a row for each frequency
+//! that a term of it has, with the terms that it has so often: so one list of a term tells both which
+//! records have it and how often. (Marking repeats by terms of their own takes a list for each
 //! frequency, and finding a list costs more than reading one that is short.) The *slot* says at which
-//! level the record is and which next higher level shadows it, if any. A session at level L sees the slots whose level is at most L and
-//! whose shadow is above it; in the order below these are contiguous but for one slot:
+//! level the record is and which next higher level shadows it, if any. A session at level L sees the
+//! slots whose level is at most L and whose shadow is above it; in the order below these are
+//! contiguous but for one slot:
 //!
 //! | slot | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
 //! |---|---|---|---|---|---|---|---|---|---|---|
@@ -23,7 +24,6 @@
 use std::ops::RangeInclusive;
 
 use crate::classification::Classification;
-use crate::search::MAX_FREQUENCY;
 
 const FREQUENCY_BITS: u32 = 2;
 const LENGTH_BITS: u32 = 8;
@@ -31,7 +31,6 @@ const SEQ_BITS: u32 = 27;
 const SLOT_BITS: u32 = 4;
 const SCOPE_BITS: u32 = 22;
 const _: () = assert!(FREQUENCY_BITS + LENGTH_BITS + SEQ_BITS + SLOT_BITS + SCOPE_BITS == 63);
-const _: () = assert!(MAX_FREQUENCY < 1 << FREQUENCY_BITS);
 
 /// The `shadow` of a record that no higher one shadows.
 pub(super) const UNSHADOWED: u8 = 4;
@@ -73,7 +72,7 @@ impl Doc {
     }
 
     /// The number of the row with the terms that the record has so often.
-    pub(super) fn to_row(self, frequency: u32) -> i64 {
+    pub(super) fn to_row(self, frequency: u8) -> i64 {
         self.to_rowid() | i64::from(frequency)
     }
 
@@ -91,9 +90,9 @@ impl Doc {
         }
     }
 
-    /// The frequency in the number of a row.
-    pub(super) fn frequency(row: i64) -> u32 {
-        u32::from(row.to_le_bytes()[0] & 0b11)
+    /// The rounded frequency in the number of a row.
+    pub(super) fn frequency(row: i64) -> u8 {
+        row.to_le_bytes()[0] & 0b11
     }
 }
 

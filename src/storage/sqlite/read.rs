@@ -140,7 +140,7 @@ fn count_all(db: &Connection, view: View, agent: &AgentId) -> Result<u64> {
         visible!()
     );
     if State::read(db)?.is_whole() {
-        return Ok(search::corpus(db, view, agent)?.records);
+        return search::count(db, view, agent);
     }
     let mut select = db.prepare_cached(SQL)?;
     let parameters = params![view.scope, view.level(), view.now];

@@ -100,9 +100,7 @@ fn check(db: &Connection) {
                 rows.push(row);
             }
         }
-        let entry: &mut (i64, i64) = stats.entry((doc.scope, doc.slot)).or_default();
-        entry.0 += 1;
-        entry.1 += i64::from(crate::search::length_of(doc.length));
+        *stats.entry((doc.scope, doc.slot)).or_default() += 1;
     }
     for docs in terms.values_mut() {
         docs.sort_unstable();
@@ -132,12 +130,10 @@ fn index_terms(db: &Connection) -> BTreeMap<String, Vec<i64>> {
     found
 }
 
-fn index_stats(db: &Connection) -> BTreeMap<(i64, u8), (i64, i64)> {
-    let sql = "SELECT scope, slot, records, length FROM index_stats WHERE records <> 0";
+fn index_stats(db: &Connection) -> BTreeMap<(i64, u8), i64> {
+    let sql = "SELECT scope, slot, records FROM index_stats WHERE records <> 0";
     let mut select = db.prepare(sql).unwrap();
-    let rows = select.query_map([], |row| {
-        Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?)))
-    });
+    let rows = select.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)));
     rows.unwrap().map(Result::unwrap).collect()
 }
 

@@ -13,21 +13,17 @@ use super::rows::{View, tags_from_json, visible};
 use super::search::Expired;
 use crate::error::Result;
 use crate::record::Tag;
-use crate::search::analysis::{self, DocumentTerms, QueryTerm};
+use crate::search::analysis::{self, DocumentTerms};
 
 /// Adds what the view sees and the index doesn't hold.
-pub(super) fn add(
-    found: &mut Expired,
-    index: Index<'_>,
-    view: View,
-    query: &[QueryTerm],
-) -> Result<()> {
+pub(super) fn add(found: &mut Expired, index: Index<'_>, view: View, query: &str) -> Result<()> {
     const SQL: &str = concat!(
         "SELECT r.doc, r.key, r.tags, r.content FROM records r INDEXED BY records_live WHERE ",
         visible!(),
         " AND r.id > ?4"
     );
     keep_held(found, index)?;
+    let query = analysis::query(query);
     let wanted: BTreeSet<&str> = query.iter().map(|term| term.term.as_str()).collect();
     let mut select = index.db.prepare_cached(SQL)?;
     let mut rows = select.query(params![view.scope, view.level(), view.now, index.held()])?;
@@ -42,9 +38,9 @@ fn keep_held(found: &mut Expired, index: Index<'_>) -> Result<()> {
     let sql = "SELECT id <= ?2 FROM records WHERE doc = ?1";
     let mut select = index.db.prepare_cached(sql)?;
     let mut hidden = std::mem::take(&mut found.hidden);
-    for (doc, length) in std::mem::take(&mut hidden) {
+    for doc in std::mem::take(&mut hidden) {
         if select.query_row([doc, index.held()], |row| row.get(0))? {
-            found.hidden.insert(doc, length);
+            found.hidden.insert(doc);
         }
     }
     Ok(())

@@ -129,11 +129,11 @@ fn a_word_of_a_query_is_where_it_first_comes() {
     assert_eq!(
         spelled,
         [
-            ("lisa", 2, "Lisa"),
-            ("number", 1, "number"),
-            ("部署", 1, "部署"),
-            ("署方", 1, "署方"),
-            ("方案", 1, "方案"),
+            ("lisa", 2.0, "Lisa"),
+            ("number", 1.0, "number"),
+            ("部署", 1.0, "部署"),
+            ("署方", 1.0, "署方"),
+            ("方案", 1.0, "方案"),
         ]
     );
 }
@@ -154,11 +154,12 @@ fn check(text: &str) {
     }
 }
 
-/// Every term is a term of its stretch alone. What is at the edge of a stretch may change the terms of
-/// an odd text; it doesn't in texts as people write them.
+/// Every term is a term of its stretch alone, but for starts of words, which hang on the language of the
+/// whole. What is at the edge of a stretch may change the terms of an odd text; it doesn't in texts as
+/// people write them.
 fn check_alone(text: &str) {
     check(text);
-    for (range, term) in places(text) {
+    for (range, term) in places(text).into_iter().filter(|(_, term)| !is_start(term)) {
         let alone = document("", [], &text[range.clone()]).counts;
         assert!(
             alone.iter().any(|(other, _)| *other == term),

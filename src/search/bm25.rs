@@ -1,0 +1,179 @@
+//! The first stage: BM25 over lists of postings.
+
+use std::sync::LazyLock;
+
+use super::source::Posting;
+use super::{B, K1, LENGTH, RESERVE, frequency_of, length_of};
+
+/// A record and its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The record.
+    pub doc: i64,
+    /// Its score; higher is better.
+    pub score: f64,
+}
+
+/// The records that have one term of the query, with what the term is worth.
+pub(super) struct List {
+    weight: f64,
+    /// The most that a record gets of it.
+    most: f64,
+    postings: Vec<Posting>,
+}
+
+impl List {
+    /// The list of a term that the query has `weight` times, among so many records.
+    pub(super) fn new(weight: f64, records: u64, postings: Vec<Posting>) -> Self {
+        let having = to_f64(postings.len());
+        let lacking = (whole(records) + RESERVE - having).max(0.0);
+        let idf = (1.0 + (lacking + 0.5) / (having + 0.5)).ln();
+        let weight = weight * idf;
+        let most = postings.iter().map(saturation).fold(0.0, f64::max);
+        Self {
+            weight,
+            most: weight * most,
+            postings,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.postings.len()
+    }
+
+    fn part(&self, posting: &Posting) -> f64 {
+        self.weight * saturation(posting)
+    }
+
+    /// What a record gets of the term, if it has it.
+    pub(super) fn part_of(&self, doc: i64) -> Option<f64> {
+        self.posting(doc).map(|posting| self.part(posting))
+    }
+
+    /// The rounded length of a record, if it has the term.
+    pub(super) fn length_of(&self, doc: i64) -> Option<u8> {
+        self.posting(doc).map(|posting| posting.length)
+    }
+
+    fn posting(&self, doc: i64) -> Option<&Posting> {
+        let postings = &self.postings;
+        let found = postings.binary_search_by_key(&doc, |posting| posting.doc);
+        found.ok().and_then(|at| postings.get(at))
+    }
+}
+
+/// How much a term counts in a record, by how often the record has it and how long it is.
+fn saturation(posting: &Posting) -> f64 {
+    static TABLE: LazyLock<Vec<[f64; 256]>> = LazyLock::new(|| {
+        let value = |frequency: u8, length: u8| {
+            let f = f64::from(frequency_of(frequency));
+            f * (K1 + 1.0) / (f + norm(length))
+        };
+        let mut table = vec![[0.0; 256]; 4];
+        for (row, frequency) in table.iter_mut().zip(0..) {
+            for (cell, length) in row.iter_mut().zip(0..=u8::MAX) {
+                *cell = value(frequency, length);
+            }
+        }
+        table
+    });
+    let row = TABLE.get(usize::from(posting.frequency.min(3)));
+    let cell = row.and_then(|row| row.get(usize::from(posting.length)));
+    cell.copied().unwrap_or_default()
+}
+
+/// What a frequency is weighed against in a record of this rounded length.
+pub(super) fn norm(length: u8) -> f64 {
+    K1 * (1.0 - B + B * f64::from(length_of(length)) / LENGTH)
+}
+
+/// The sums over all lists of each record that may be among the `wanted` best, ascending by `doc`.
+///
+/// The lists come rarest first. Once `wanted` records have more than all the lists to come can give,
+/// a record that is in none of those read so far can't be among the best any more: from then on sums
+/// are raised, none is added, and those that fall behind are dropped. A sum is the same to the last
+/// bit as if every list had been added up for every record.
+pub(super) fn sums(lists: &[List], wanted: usize) -> Vec<Candidate> {
+    let mut sums: Vec<Candidate> = Vec::new();
+    let mut open = true;
+    for (at, list) in lists.iter().enumerate() {
+        let rest = rest(lists.get(at..).unwrap_or_default());
+        let cut = cut(&sums, wanted);
+        open &= rest >= cut;
+        if open {
+            sums = merge(&sums, list);
+        } else {
+            sums.retain(|sum| sum.score + rest >= cut);
+            raise(&mut sums, list);
+        }
+    }
+    sums
+}
+
+/// The most that these lists can give, rounded up.
+fn rest(lists: &[List]) -> f64 {
+    const ROUNDING: f64 = 1.0 + 1e-9;
+    lists.iter().map(|list| list.most).sum::<f64>() * ROUNDING
+}
+
+/// What the last of the `wanted` best has so far.
+fn cut(sums: &[Candidate], wanted: usize) -> f64 {
+    let last = wanted.checked_sub(1).filter(|last| *last < sums.len());
+    let Some(last) = last else {
+        return f64::NEG_INFINITY;
+    };
+    let mut scores: Vec<f64> = sums.iter().map(|sum| sum.score).collect();
+    *scores.select_nth_unstable_by(last, |a, b| b.total_cmp(a)).1
+}
+
+/// Adds one term to the sums, both in ascending order of `doc`.
+fn merge(sums: &[Candidate], list: &List) -> Vec<Candidate> {
+    let mut merged = Vec::with_capacity(sums.len() + list.len());
+    let mut sums = sums.iter().copied().peekable();
+    for posting in &list.postings {
+        while let Some(before) = sums.next_if(|sum| sum.doc < posting.doc) {
+            merged.push(before);
+        }
+        let same = sums.next_if(|sum| sum.doc == posting.doc);
+        let earlier = same.map_or(0.0, |sum| sum.score);
+        merged.push(Candidate {
+            doc: posting.doc,
+            score: earlier + list.part(posting),
+        });
+    }
+    merged.extend(sums);
+    merged
+}
+
+/// Adds one term to the sums of the records that have one.
+fn raise(sums: &mut [Candidate], list: &List) {
+    let mut postings = list.postings.as_slice();
+    for sum in sums {
+        postings = skip(postings, sum.doc);
+        let same = postings.first().filter(|posting| posting.doc == sum.doc);
+        sum.score += same.map_or(0.0, |posting| list.part(posting));
+    }
+}
+
+/// The postings from this record on: steps that double, then a search between the last two.
+fn skip(postings: &[Posting], doc: i64) -> &[Posting] {
+    let mut step = 1;
+    while postings.get(step).is_some_and(|posting| posting.doc < doc) {
+        step *= 2;
+    }
+    let near = postings.get(..=step).unwrap_or(postings);
+    let before = near.partition_point(|posting| posting.doc < doc);
+    postings.get(before..).unwrap_or_default()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of records are far below 2^53"
+)]
+pub(super) fn to_f64(number: usize) -> f64 {
+    number as f64
+}
+
+fn whole(number: u64) -> f64 {
+    usize::try_from(number).map_or(f64::MAX, to_f64)
+}

@@ -1,0 +1,116 @@
+//! What a search reads of a provider.
+
+use crate::error::Result;
+
+/// One record that has a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posting {
+    /// The record, by a number that the provider chose.
+    pub doc: i64,
+    /// How often it has the term, by [`round_frequency`](super::round_frequency).
+    pub frequency: u8,
+    /// How many words it has, by [`round_length`](super::round_length).
+    pub length: u8,
+}
+
+/// The records that one session saved just before and just after one of its records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Those saved before it, the nearest first; the first two count.
+    pub before: Vec<i64>,
+    /// Those saved after it, the nearest first; the first two count.
+    pub after: Vec<i64>,
+}
+
+/// The records that one grant sees, as a search reads them.
+///
+/// A provider implements it over whatever index it has, and [`find`](super::find) does the rest. Each
+/// method tells of the *visible* records alone, as clause 2 of the
+/// [contract](crate::storage::StorageProvider#contract) has it, and all of them of one state of the
+/// store. A record goes by a number, its `doc`, which no result depends on.
+///
+/// ```
+/// use strandline::search::{Beside, Posting, Source, analysis, find};
+/// use strandline::search::{round_frequency, round_length};
+/// use strandline::storage::SearchRequest;
+///
+/// /// Texts that everyone may see, the newest last.
+/// struct Texts(Vec<&'static str>);
+///
+/// impl Source for Texts {
+///     fn records(&self) -> strandline::Result<u64> {
+///         Ok(self.0.len() as u64)
+///     }
+///
+///     fn postings(&self, term: &str) -> strandline::Result<Vec<Posting>> {
+///         let posting = |(doc, text): (i64, &&str)| {
+///             let found = analysis::document("", [], text);
+///             let (_, count) = found.counts.iter().find(|(other, _)| other == term)?;
+///             Some(Posting {
+///                 doc,
+///                 frequency: round_frequency(*count),
+///                 length: round_length(found.length),
+///             })
+///         };
+///         Ok((0..).zip(&self.0).filter_map(posting).collect())
+///     }
+///
+///     fn newest(&self, mut docs: Vec<i64>, count: usize) -> strandline::Result<Vec<i64>> {
+///         docs.sort_by(|a, b| b.cmp(a));
+///         docs.truncate(count);
+///         Ok(docs)
+///     }
+///
+///     fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> strandline::Result<()> {
+///         look(&[self.0[doc as usize]]);
+///         Ok(())
+///     }
+///
+///     fn beside(&self, doc: i64) -> strandline::Result<Beside> {
+///         let last = self.0.len() as i64;
+///         Ok(Beside {
+///             before: (0..doc).rev().take(2).collect(),
+///             after: (doc + 1..last).take(2).collect(),
+///         })
+///     }
+/// }
+///
+/// let texts = Texts(vec!["green tea", "black tea and milk", "rye bread"]);
+/// let request = SearchRequest { query: "tea with milk".into(), limit: 10, neighbours: false };
+/// let found = find(&texts, &request)?;
+/// assert_eq!(found.iter().map(|hit| hit.doc).collect::<Vec<_>>(), [1, 0]);
+/// # Ok::<(), strandline::Error>(())
+/// ```
+pub trait Source {
+    /// How many records there are.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn records(&self) -> Result<u64>;
+
+    /// The records that have the term, ascending by `doc`, each once.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn postings(&self, term: &str) -> Result<Vec<Posting>>;
+
+    /// Of these records the first `count`, in order: newest (`updated_at`) first, then by key.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn newest(&self, docs: Vec<i64>, count: usize) -> Result<Vec<i64>>;
+
+    /// Shows the texts of a record: its key, its tags and its content, in this order.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> Result<()>;
+
+    /// The records of the same source session that were saved before and after this one.
+    ///
+    /// The order is that in which their versions were stored.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn beside(&self, doc: i64) -> Result<Beside>;
+}
