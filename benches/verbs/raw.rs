@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row, Statement, params};
-use strandline::search::{analysis, round_frequency, round_length};
+use strandline::search::{analysis, is_sampled, round_frequency, round_length};
 use strandline::storage::Durability;
 use uuid::Uuid;
 
@@ -173,7 +173,7 @@ impl<'i> Rows<'i> {
             let found = analysed
                 .counts
                 .iter()
-                .filter(|(_, count)| frequency == round_frequency(*count));
+                .filter(|(_, count)| frequency == 0 || frequency == round_frequency(*count));
             let terms: Vec<&str> = found.map(|(term, _)| term.as_str()).collect();
             (!terms.is_empty()).then(|| (i64::from(frequency), terms.join(" ")))
         });
@@ -246,7 +246,8 @@ impl<'db> Saver<'db> {
             .query_row([self.scope], |row| row.get(0))
             .unwrap();
         let range = (self.scope << 4) | i64::from(level);
-        let doc = ((((range << 27) | sequence) << 8) | i64::from(*length)) << 2;
+        let half = (range << 1) | i64::from(is_sampled(&item.key));
+        let doc = ((((half << 26) | sequence) << 8) | i64::from(*length)) << 2;
         self.record
             .execute(params![
                 self.scope,

@@ -181,7 +181,8 @@ macro_rules! conformance {
                 c10_neighbours_lend_what_a_record_lacks
                 c10_hidden_neighbours_lend_nothing
                 c10_the_best_is_first
-                c10_equal_scores_are_newest_first_then_by_key
+                c10_of_equal_scores_the_last_saved_is_first
+                c10_a_common_term_counts_once
                 c10_a_limit_keeps_the_best
                 c10_a_limit_cuts_equal_scores_in_order
                 c10_hidden_records_count_in_no_score

@@ -6,7 +6,8 @@ use crate::classification::Classification::Internal;
 use crate::record::{Memory, Tag};
 use crate::search::analysis::{self, DocumentTerms};
 use crate::search::{
-    B, K1, LENGTH, NEAR, NEXT, RESERVE, frequency_of, length_of, round_frequency, round_length,
+    B, CLOSE, COMMON, K1, LENGTH, NEAR, NEXT, RESERVE, SAMPLE, frequency_of, is_sampled, length_of,
+    round_frequency, round_length,
 };
 use crate::storage::{Hit, Namespace, NewRecord};
 
@@ -40,7 +41,8 @@ fn library() -> Vec<NewRecord> {
 }
 
 /// What a record gets of each term and each part of a word by the formula in [`crate::search`], written
-/// out plainly: nothing at all if it has no term.
+/// out plainly: nothing at all if it has no term. The records are in the order of saving, if there are
+/// more than come close.
 fn parts(query: &str, visible: &[Memory]) -> Vec<Vec<f64>> {
     let documents: Vec<DocumentTerms> = visible.iter().map(document).collect();
     let texts: Vec<Vec<String>> = visible.iter().map(grams_of).collect();
@@ -56,19 +58,23 @@ fn parts(query: &str, visible: &[Memory]) -> Vec<Vec<f64>> {
     let records: f64 = documents.iter().map(|_| 1.0).sum();
     let mut parts = vec![Vec::new(); documents.len()];
     for term in analysis::query(query) {
-        let having = documents.iter().filter(|d| count(d, &term.term) > 0);
-        let having: f64 = having.map(|_| 1.0).sum();
+        let has = |document: &DocumentTerms| count(document, &term.term) > 0;
+        let having: f64 = documents.iter().filter(|d| has(d)).map(|_| 1.0).sum();
+        let both = visible.iter().zip(&documents);
+        let sampled = both.filter(|(memory, d)| has(d) && is_sampled(memory.key.as_str()));
+        let sampled: f64 = sampled.map(|_| to_f64(SAMPLE)).sum();
+        let is_common = records > to_f64(COMMON) && sampled > to_f64(COMMON);
+        let having = if is_common { sampled } else { having };
         let idf = (1.0 + (records + RESERVE - having + 0.5) / (having + 0.5)).ln();
         for (parts, document) in parts.iter_mut().zip(&documents) {
             let count = count(document, &term.term);
             let f = f64::from(frequency_of(round_frequency(count))) * f64::from(count.min(1));
-            parts.push(part(term.weight * idf, f, norm(document)));
+            let common = term.weight * idf * f64::from(count.min(1));
+            let rare = part(term.weight * idf, f, norm(document));
+            parts.push(if is_common { common } else { rare });
         }
     }
-    let close: Vec<bool> = parts
-        .iter()
-        .map(|parts| parts.iter().any(|p| *p > 0.0))
-        .collect();
+    let close = close(&parts);
     let candidates: f64 = close.iter().filter(|close| **close).map(|_| 1.0).sum();
     for (gram, weight) in grams_of_query(query) {
         let found = |text: &Vec<String>| text.iter().filter(|other| **other == gram).count();
@@ -79,16 +85,35 @@ fn parts(query: &str, visible: &[Memory]) -> Vec<Vec<f64>> {
             .filter(|(text, close)| **close && found(text) > 0);
         let having: f64 = having.map(|_| 1.0).sum();
         let idf = (1.0 + (candidates - having + 0.5) / (having + 0.5)).ln();
-        for ((parts, text), document) in parts.iter_mut().zip(&texts).zip(&documents) {
-            parts.push(part(weight * idf, count(text), norm(document)));
+        let all = parts.iter_mut().zip(&texts).zip(&documents).zip(&close);
+        for (((parts, text), document), close) in all {
+            let f = count(text) * f64::from(u8::from(*close));
+            parts.push(part(weight * idf, f, norm(document)));
+        }
+    }
+    for parts in &mut parts {
+        if parts.iter().all(|part| *part <= 0.0) {
+            parts.clear();
         }
     }
     parts
-        .iter_mut()
-        .zip(close)
-        .filter(|(_, close)| !close)
-        .for_each(|(parts, _)| parts.clear());
-    parts
+}
+
+/// Which of the records are read again: the best by their terms, of equal ones the last.
+fn close(parts: &[Vec<f64>]) -> Vec<bool> {
+    let sum = |at: &usize| {
+        parts
+            .get(*at)
+            .map_or(0.0, |parts| parts.iter().sum::<f64>())
+    };
+    let mut best: Vec<usize> = (0..parts.len()).rev().filter(|at| sum(at) > 0.0).collect();
+    best.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+    best.truncate(CLOSE);
+    (0..parts.len()).map(|at| best.contains(&at)).collect()
+}
+
+fn to_f64(number: u64) -> f64 {
+    u32::try_from(number).map_or(f64::INFINITY, f64::from)
 }
 
 fn document(memory: &Memory) -> DocumentTerms {
@@ -308,7 +333,7 @@ pub(super) fn c10_the_best_is_first<S: Subject>(scene: Scene<S>) {
     );
 }
 
-pub(super) fn c10_equal_scores_are_newest_first_then_by_key<S: Subject>(scene: Scene<S>) {
+pub(super) fn c10_of_equal_scores_the_last_saved_is_first<S: Subject>(scene: Scene<S>) {
     let ada = scene.ada();
     for (key, seconds) in [("k2", 5), ("k4", 9), ("k1", 5), ("k3", 7)] {
         ada.at(seconds).save(key, "florp");
@@ -319,14 +344,76 @@ pub(super) fn c10_equal_scores_are_newest_first_then_by_key<S: Subject>(scene: S
     ada.holds(equal, "like records score the same");
     ada.same(
         ada.found("florp"),
-        ["k4", "k3", "k1", "k2"],
-        "the newest is first, and among equals the lesser key",
+        ["k3", "k1", "k4", "k2"],
+        "the last saved is first, whatever the clock says",
     );
-    ada.at(10).save("k1", "florp");
+    ada.at(4).save("k4", "florp");
     ada.same(
         ada.found("florp"),
-        ["k1", "k4", "k3", "k2"],
-        "newest is what was updated last",
+        ["k4", "k3", "k1", "k2"],
+        "it is the version that counts, not the key's first",
+    );
+}
+
+/// More records than make a term common: each has the first word, some have rarer ones too.
+fn crowd() -> Vec<NewRecord> {
+    let content = |place: usize| {
+        let mut words = vec!["florp"; 1 + place % 3];
+        for (word, every) in [("quux", 40), ("blorb", 700), ("wibblo", 2)] {
+            if place % every == 1 {
+                words.push(word);
+            }
+        }
+        words.join(" ")
+    };
+    (0..9_000)
+        .map(|place| record(&format!("k{place:04}"), &content(place)))
+        .collect()
+}
+
+pub(super) fn c10_a_common_term_counts_once<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    for batch in crowd().chunks(1_000) {
+        ada.save_all(batch);
+    }
+    // Keys are in the order of saving.
+    let visible = ada.list(&everything()).records;
+    for query in [
+        "florp",
+        "florp quux",
+        "blorb florp",
+        "blorb quux florp wibblo",
+        "florp wibblo",
+        "florp absent florp",
+    ] {
+        let sum = |parts: Vec<f64>| parts.iter().sum::<f64>();
+        let scores = parts(query, &visible).into_iter().map(sum);
+        let mut all: Vec<(&Memory, f64)> = visible.iter().zip(scores).rev().collect();
+        all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        for (hit, (memory, score)) in ada.search(query, 150).iter().zip(&all) {
+            ada.holds(
+                (hit.score - score).abs() <= score * 1e-9,
+                "a score is what the formula says",
+            );
+            let tied = all
+                .iter()
+                .filter(|(_, other)| (other - score).abs() <= score * 1e-9);
+            let like: Vec<&str> = tied.map(|(memory, _)| memory.key.as_str()).collect();
+            let key = hit.memory.key.as_str();
+            ada.holds(
+                *key == *memory.key.as_str() || like.contains(&key),
+                "the best are found, however many have a word",
+            );
+        }
+    }
+    let latest = ada.search("florp", 3);
+    ada.same(
+        latest
+            .iter()
+            .map(|hit| hit.memory.key.as_str())
+            .collect::<Vec<_>>(),
+        ["k8999", "k8996", "k8993"],
+        "of those that have nothing else the last saved are looked at",
     );
 }
 
@@ -347,7 +434,6 @@ pub(super) fn c10_a_limit_keeps_the_best<S: Subject>(scene: Scene<S>) {
 pub(super) fn c10_a_limit_cuts_equal_scores_in_order<S: Subject>(scene: Scene<S>) {
     let ada = scene.ada();
     for place in 0..9 {
-        // The newest have the greatest keys and were saved last.
         ada.at(place).save(&format!("k{place}"), "florp");
     }
     let best: Vec<String> = ada
@@ -355,7 +441,11 @@ pub(super) fn c10_a_limit_cuts_equal_scores_in_order<S: Subject>(scene: Scene<S>
         .into_iter()
         .map(|hit| hit.memory.key.into())
         .collect();
-    ada.same(best, ["k8", "k7", "k6"], "the newest of equals are kept");
+    ada.same(
+        best,
+        ["k8", "k7", "k6"],
+        "the last saved of equals are kept",
+    );
 }
 
 /// What a session at `INTERNAL` is to see, and around it, if `hidden`, all that it may not.

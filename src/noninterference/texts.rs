@@ -1,12 +1,10 @@
 //! Records as a search reads them, for the oracle and for a provider with faults.
 
-use std::cmp::Reverse;
-
 use crate::search::analysis;
 use crate::search::{Beside, Posting, Source, round_frequency, round_length};
 use crate::{Memory, Result, Tag};
 
-/// A record's place is its number; those of equal time must be in the order of their keys.
+/// A record's place is its number.
 pub(super) struct Texts<'m> {
     /// What has terms.
     pub(super) memories: Vec<&'m Memory>,
@@ -37,6 +35,10 @@ impl Source for Texts<'_> {
         Ok(u64::try_from(self.records).unwrap())
     }
 
+    fn common(&self, _: &str) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     fn postings(&self, term: &str) -> Result<Vec<Posting>> {
         let posting = |(doc, memory): (i64, &&Memory)| {
             let tags = memory.tags.iter().map(Tag::as_str);
@@ -51,10 +53,11 @@ impl Source for Texts<'_> {
         Ok((0..).zip(&self.memories).filter_map(posting).collect())
     }
 
-    fn newest(&self, mut docs: Vec<i64>, count: usize) -> Result<Vec<i64>> {
-        docs.sort_by_key(|doc| (Reverse(self.memory(*doc).updated_at), *doc));
-        docs.truncate(count);
-        Ok(docs)
+    fn saved(&self, doc: i64) -> i64 {
+        let memory = self.memory(doc);
+        let same = |other: &&Memory| other.lineage_id == memory.lineage_id;
+        let place = self.saved.iter().position(same);
+        place.map_or(-1, |place| i64::try_from(place).unwrap())
     }
 
     fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> Result<()> {

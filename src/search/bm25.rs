@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
+use super::analysis::QueryTerm;
 use super::source::Posting;
 use super::{B, K1, LENGTH, RESERVE, frequency_of, length_of};
+use crate::error::Result;
 
 /// A record and its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,8 +16,14 @@ pub struct Candidate {
     pub score: f64,
 }
 
-/// The records that have one term of the query, with what the term is worth.
+/// One term of the query, with the records that have it as far as they were read.
 pub(super) struct List {
+    pub(super) term: String,
+    /// How many records have it.
+    pub(super) having: u64,
+    /// Whether so many have it that it says no more than that they do.
+    pub(super) is_common: bool,
+    /// What a record gets that has it once and is neither short nor long.
     weight: f64,
     /// The most that a record gets of it.
     most: f64,
@@ -23,34 +31,44 @@ pub(super) struct List {
 }
 
 impl List {
-    /// The list of a term that the query has `weight` times, among so many records.
-    pub(super) fn new(weight: f64, records: u64, postings: Vec<Posting>) -> Self {
-        let having = to_f64(postings.len());
-        let lacking = (whole(records) + RESERVE - having).max(0.0);
-        let idf = (1.0 + (lacking + 0.5) / (having + 0.5)).ln();
-        let weight = weight * idf;
+    /// A term that was read.
+    pub(super) fn read(term: QueryTerm, records: u64, postings: Vec<Posting>) -> Self {
+        let having = u64::try_from(postings.len()).unwrap_or(u64::MAX);
         let most = postings.iter().map(saturation).fold(0.0, f64::max);
+        let mut list = Self::common(term, records, having);
+        (list.is_common, list.most) = (false, list.weight * most);
+        list.postings = postings;
+        list
+    }
+
+    /// A term that so many records have that they aren't all read.
+    pub(super) fn common(term: QueryTerm, records: u64, having: u64) -> Self {
+        let (all, n) = (whole(records) + RESERVE, whole(having));
+        let idf = (1.0 + ((all - n).max(0.0) + 0.5) / (n + 0.5)).ln();
+        let weight = term.weight * idf;
         Self {
+            term: term.term,
+            having,
+            is_common: true,
             weight,
-            most: weight * most,
-            postings,
+            most: weight,
+            postings: Vec::new(),
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.postings.len()
-    }
-
     fn part(&self, posting: &Posting) -> f64 {
+        if self.is_common {
+            return self.weight;
+        }
         self.weight * saturation(posting)
     }
 
-    /// What a record gets of the term, if it has it.
+    /// What a record gets of the term, if it is known to have it.
     pub(super) fn part_of(&self, doc: i64) -> Option<f64> {
         self.posting(doc).map(|posting| self.part(posting))
     }
 
-    /// The rounded length of a record, if it has the term.
+    /// The rounded length of a record, if it is known to have the term.
     pub(super) fn length_of(&self, doc: i64) -> Option<u8> {
         self.posting(doc).map(|posting| posting.length)
     }
@@ -93,13 +111,32 @@ pub(super) fn norm(length: u8) -> f64 {
 /// a record that is in none of those read so far can't be among the best any more: from then on sums
 /// are raised, none is added, and those that fall behind are dropped. A sum is the same to the last
 /// bit as if every list had been added up for every record.
-pub(super) fn sums(lists: &[List], wanted: usize) -> Vec<Candidate> {
+///
+/// The common lists come last and are read only then: in full by `Read::All`, or by `Read::With` where
+/// it is enough to know which of the records in the earlier lists are in them too.
+pub(super) fn sums(
+    lists: &mut [List],
+    wanted: usize,
+    mut read: impl FnMut(&str, Read<'_>) -> Result<Vec<Posting>>,
+) -> Result<Vec<Candidate>> {
     let mut sums: Vec<Candidate> = Vec::new();
     let mut open = true;
-    for (at, list) in lists.iter().enumerate() {
-        let rest = rest(lists.get(at..).unwrap_or_default());
+    let alone = lists.len() == 1;
+    for at in 0..lists.len() {
+        let (before, from) = lists.split_at_mut(at);
+        let rest = rest(from);
+        let Some(list) = from.first_mut() else { break };
         let cut = cut(&sums, wanted);
         open &= rest >= cut;
+        if list.is_common {
+            let with: Vec<&str> = before.iter().map(|list| list.term.as_str()).collect();
+            let how = match open {
+                true if alone => Read::Latest(wanted),
+                true => Read::All,
+                false => Read::With(&with),
+            };
+            list.postings = read(&list.term, how)?;
+        }
         if open {
             sums = merge(&sums, list);
         } else {
@@ -107,7 +144,18 @@ pub(super) fn sums(lists: &[List], wanted: usize) -> Vec<Candidate> {
             raise(&mut sums, list);
         }
     }
-    sums
+    Ok(sums)
+}
+
+/// Which records of a common term are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read<'t> {
+    /// Each one.
+    All,
+    /// The last that were saved: all have the same score.
+    Latest(usize),
+    /// Those that have one of these terms as well.
+    With(&'t [&'t str]),
 }
 
 /// The most that these lists can give, rounded up.
@@ -128,7 +176,7 @@ fn cut(sums: &[Candidate], wanted: usize) -> f64 {
 
 /// Adds one term to the sums, both in ascending order of `doc`.
 fn merge(sums: &[Candidate], list: &List) -> Vec<Candidate> {
-    let mut merged = Vec::with_capacity(sums.len() + list.len());
+    let mut merged = Vec::with_capacity(sums.len() + list.postings.len());
     let mut sums = sums.iter().copied().peekable();
     for posting in &list.postings {
         while let Some(before) = sums.next_if(|sum| sum.doc < posting.doc) {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::analysis;
 use super::beside::Rows;
-use super::bm25::{Candidate, List, norm, sums};
+use super::bm25::{Candidate, List, Read, norm, sums};
 use super::grams::{Grams, parts};
 use super::source::Source;
-use super::{CLOSE, LENDERS};
+use super::{CLOSE, COMMON, LENDERS};
 use crate::error::Result;
 use crate::storage::SearchRequest;
 
@@ -21,13 +21,18 @@ use crate::storage::SearchRequest;
 ///
 /// The example at [`Source`] shows how it is used.
 pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidate>> {
-    let lists = lists(source, &request.query)?;
+    let mut lists = lists(source, &request.query)?;
     if lists.is_empty() {
         return Ok(Vec::new());
     }
     let wanted = request.limit.max(CLOSE);
-    let first = best(source, sums(&lists, wanted), wanted)?;
-    let close = best(source, first.clone(), CLOSE)?;
+    let sums = sums(&mut lists, wanted, |term, how| match how {
+        Read::All => source.postings(term),
+        Read::Latest(count) => source.latest(term, count),
+        Read::With(any) => source.postings_with(term, any),
+    })?;
+    let first = best(source, sums, wanted);
+    let close = first.iter().take(CLOSE).copied().collect();
     let mut stage = Stage {
         source,
         lists: &lists,
@@ -35,19 +40,17 @@ pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidat
         close: BTreeMap::new(),
     };
     let mut scores: BTreeMap<i64, f64> = first.iter().map(|c| (c.doc, c.score)).collect();
-    let close = stage.reread(&close)?;
+    let close = stage.reread(close)?;
     scores.extend(close.iter().map(|c| (c.doc, c.score)));
     if request.neighbours {
         scores.extend(stage.lend(close)?);
     }
-    let found = scores
-        .into_iter()
-        .map(|(doc, score)| Candidate { doc, score });
-    let found = best(source, found.collect(), request.limit)?;
-    in_order(source, found)
+    let found = scores.into_iter();
+    let found = found.map(|(doc, score)| Candidate { doc, score });
+    Ok(best(source, found.collect(), request.limit))
 }
 
-/// The list of each term of the query that some record has, rarest first.
+/// The terms of the query that some record has, rarest first, the common ones last and not yet read.
 ///
 /// The sort is stable, so the order of all additions, and with it the last bit of each sum, depends on
 /// the query and the visible records only.
@@ -59,57 +62,35 @@ fn lists(source: &dyn Source, query: &str) -> Result<Vec<List>> {
     }
     let records = source.records()?;
     for term in terms {
+        let common = match records {
+            0..=COMMON => None,
+            _ => source.common(&term.term)?,
+        };
+        if let Some(having) = common {
+            lists.push(List::common(term, records, having));
+            continue;
+        }
         let postings = source.postings(&term.term)?;
         if !postings.is_empty() {
-            lists.push(List::new(term.weight, records, postings));
+            lists.push(List::read(term, records, postings));
         }
     }
-    lists.sort_by_key(List::len);
+    lists.sort_by_key(|list| (list.is_common, list.having));
     Ok(lists)
 }
 
-/// The `count` best in any order; of equal ones the newest, then by key.
-fn best(source: &dyn Source, mut all: Vec<Candidate>, count: usize) -> Result<Vec<Candidate>> {
-    let last = count.checked_sub(1).filter(|last| last + 1 < all.len());
-    let Some(last) = last else {
-        all.truncate(count);
-        return Ok(all);
+/// The `count` best, best first; of equal ones the last saved first.
+fn best(source: &dyn Source, mut all: Vec<Candidate>, count: usize) -> Vec<Candidate> {
+    let order = |a: &Candidate, b: &Candidate| {
+        let later = || source.saved(b.doc).cmp(&source.saved(a.doc));
+        b.score.total_cmp(&a.score).then_with(later)
     };
-    let score = all
-        .select_nth_unstable_by(last, |a, b| b.score.total_cmp(&a.score))
-        .1
-        .score;
-    all.retain(|candidate| candidate.score >= score);
-    if all.len() > count {
-        let (mut better, tied): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|candidate| candidate.score > score);
-        let mut tied: Vec<i64> = tied.iter().map(|candidate| candidate.doc).collect();
-        tied.sort_unstable();
-        let newest = source.newest(tied, count - better.len())?;
-        better.extend(newest.into_iter().map(|doc| Candidate { doc, score }));
-        all = better;
+    if let Some(last) = count.checked_sub(1).filter(|last| *last < all.len()) {
+        all.select_nth_unstable_by(last, order);
     }
-    Ok(all)
-}
-
-/// Best first; equal ones newest first, then by key.
-fn in_order(source: &dyn Source, mut all: Vec<Candidate>) -> Result<Vec<Candidate>> {
-    all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
-    let mut ordered = Vec::with_capacity(all.len());
-    for equal in all.chunk_by(|a, b| a.score.total_cmp(&b.score).is_eq()) {
-        match equal {
-            [one] => ordered.push(*one),
-            [first, ..] => {
-                let score = first.score;
-                let docs = equal.iter().map(|candidate| candidate.doc).collect();
-                let docs = source.newest(docs, equal.len())?;
-                ordered.extend(docs.into_iter().map(|doc| Candidate { doc, score }));
-            }
-            [] => {}
-        }
-    }
-    Ok(ordered)
+    all.truncate(count);
+    all.sort_by(order);
+    all
 }
 
 /// What is known of the records that came close.
@@ -123,18 +104,18 @@ struct Stage<'s> {
 
 impl Stage<'_> {
     /// Scores the candidates anew, with the parts of words that are in their texts.
-    fn reread(&mut self, candidates: &[Candidate]) -> Result<Vec<Candidate>> {
+    fn reread(&mut self, candidates: Vec<Candidate>) -> Result<Vec<Candidate>> {
         let mut counts = Vec::with_capacity(candidates.len());
-        for candidate in candidates {
+        for candidate in &candidates {
             let mut found = Vec::new();
             self.source
                 .read(candidate.doc, &mut |texts| found = self.grams.count(texts))?;
             counts.push(found);
         }
         let worth = self.grams.worth(&counts);
-        let both = candidates.iter().zip(&counts);
+        let both = candidates.into_iter().zip(&counts);
         Ok(both
-            .map(|(&Candidate { doc, score }, counts)| {
+            .map(|(Candidate { doc, score }, counts)| {
                 let parts = parts(counts, &worth, self.norm(doc));
                 let score = parts.iter().fold(score, |sum, (_, part)| sum + part);
                 self.close.insert(doc, parts);
@@ -151,7 +132,7 @@ impl Stage<'_> {
     /// The scores of the best candidates and of those beside them that share a term with the query.
     fn lend(&self, candidates: Vec<Candidate>) -> Result<Vec<(i64, f64)>> {
         let mut rows = Rows::default();
-        for lender in best(self.source, candidates, LENDERS)? {
+        for lender in best(self.source, candidates, LENDERS) {
             rows.add(lender.doc, &self.source.beside(lender.doc)?);
         }
         let parts: BTreeMap<i64, Vec<f64>> = rows

@@ -29,6 +29,26 @@ pub const LENGTH: f64 = 40.0;
 /// So many records without any term of the query count besides those that there are.
 pub const RESERVE: f64 = 500.0;
 
+/// A term that more records have is a common one.
+pub const COMMON: u64 = 4_096;
+
+/// One record in so many is a sampled one.
+pub const SAMPLE: u64 = 16;
+
+/// Whether the record under this key is one of those by which common terms are counted.
+///
+/// ```
+/// let sampled = (0..16_000).filter(|n| strandline::search::is_sampled(&format!("key-{n}")));
+/// assert!(sampled.count().abs_diff(1_000) < 100);
+/// ```
+pub fn is_sampled(key: &str) -> bool {
+    // FNV-1a, with its bits mixed once more since only a few of them are used.
+    let hash = key.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    (hash ^ (hash >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 == 0
+}
+
 /// So many of the best by BM25 are read again.
 pub const CLOSE: usize = 100;
 

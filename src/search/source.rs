@@ -34,12 +34,16 @@ pub struct Beside {
 /// use strandline::search::{round_frequency, round_length};
 /// use strandline::storage::SearchRequest;
 ///
-/// /// Texts that everyone may see, the newest last.
+/// /// Texts that everyone may see, the last saved one last; too few for a term to be common.
 /// struct Texts(Vec<&'static str>);
 ///
 /// impl Source for Texts {
 ///     fn records(&self) -> strandline::Result<u64> {
 ///         Ok(self.0.len() as u64)
+///     }
+///
+///     fn common(&self, _: &str) -> strandline::Result<Option<u64>> {
+///         Ok(None)
 ///     }
 ///
 ///     fn postings(&self, term: &str) -> strandline::Result<Vec<Posting>> {
@@ -55,10 +59,8 @@ pub struct Beside {
 ///         Ok((0..).zip(&self.0).filter_map(posting).collect())
 ///     }
 ///
-///     fn newest(&self, mut docs: Vec<i64>, count: usize) -> strandline::Result<Vec<i64>> {
-///         docs.sort_by(|a, b| b.cmp(a));
-///         docs.truncate(count);
-///         Ok(docs)
+///     fn saved(&self, doc: i64) -> i64 {
+///         doc
 ///     }
 ///
 ///     fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> strandline::Result<()> {
@@ -88,17 +90,47 @@ pub trait Source {
     /// Those of the storage.
     fn records(&self) -> Result<u64>;
 
+    /// How many records have the term, if it is a common one: [`SAMPLE`](super::SAMPLE) times the
+    /// number of [sampled](super::is_sampled) records that have it, if that is more than
+    /// [`COMMON`](super::COMMON).
+    ///
+    /// Asked only where there are more [records](Self::records) than that.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn common(&self, term: &str) -> Result<Option<u64>>;
+
     /// The records that have the term, ascending by `doc`, each once.
     ///
     /// # Errors
     /// Those of the storage.
     fn postings(&self, term: &str) -> Result<Vec<Posting>>;
 
-    /// Of these records the first `count`, in order: newest (`updated_at`) first, then by key.
+    /// Those of the [postings](Self::postings) of a common term that also have one of these terms.
+    ///
+    /// By default it is all of them: what a search finds doesn't depend on the others.
     ///
     /// # Errors
     /// Those of the storage.
-    fn newest(&self, docs: Vec<i64>, count: usize) -> Result<Vec<i64>>;
+    fn postings_with(&self, term: &str, any: &[&str]) -> Result<Vec<Posting>> {
+        let _ = any;
+        self.postings(term)
+    }
+
+    /// Of the [postings](Self::postings) of a common term the `count` that were saved last, ascending
+    /// by `doc`.
+    ///
+    /// By default it is all of them: what a search finds doesn't depend on the others.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn latest(&self, term: &str, count: usize) -> Result<Vec<Posting>> {
+        let _ = count;
+        self.postings(term)
+    }
+
+    /// When a record's version was stored: the later, the greater the number.
+    fn saved(&self, doc: i64) -> i64;
 
     /// Shows the texts of a record: its key, its tags and its content, in this order.
     ///
@@ -107,8 +139,6 @@ pub trait Source {
     fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> Result<()>;
 
     /// The records of the same source session that were saved before and after this one.
-    ///
-    /// The order is that in which their versions were stored.
     ///
     /// # Errors
     /// Those of the storage.

@@ -1,7 +1,6 @@
 //! The provider that keeps everything in the memory of the process.
 
 use std::cell::OnceCell;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Bound;
@@ -20,7 +19,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::analysis::{self, DocumentTerms};
-use crate::search::{Beside, Candidate, Posting, Source, find, round_frequency, round_length};
+use crate::search::{
+    Beside, COMMON, Candidate, Posting, SAMPLE, Source, find, is_sampled, round_frequency,
+    round_length,
+};
 use crate::session::{AgentId, SessionId};
 use crate::sync::unpoisoned;
 
@@ -328,6 +330,13 @@ impl Row {
         self.version.memory.tags.contains(tag)
     }
 
+    /// How often the record has the term, if it has it.
+    fn count_of(&self, term: &str) -> Option<u32> {
+        let counts = &self.terms.counts;
+        let place = counts.binary_search_by(|(other, _)| other.as_str().cmp(term));
+        counts.get(place.ok()?).map(|(_, count)| *count)
+    }
+
     fn end(&mut self, state: VersionState, now: DateTime<Utc>) {
         self.version.state = state;
         self.version.ended_at = Some(now);
@@ -406,26 +415,29 @@ impl Source for Seen<'_> {
         Ok(to_u64(self.rows.len()))
     }
 
+    fn common(&self, term: &str) -> Result<Option<u64>> {
+        let sampled = |row: &&&Row| is_sampled(row.version.memory.key.as_str());
+        let having = self.rows.iter().filter(|row| row.count_of(term).is_some());
+        let count = to_u64(having.filter(sampled).count()).saturating_mul(SAMPLE);
+        Ok(Some(count).filter(|count| *count > COMMON))
+    }
+
     fn postings(&self, term: &str) -> Result<Vec<Posting>> {
         let posting = |(doc, row): (i64, &&Row)| {
-            let counts = &row.terms.counts;
-            let place = counts.binary_search_by(|(other, _)| other.as_str().cmp(term));
-            let &(_, count) = counts.get(place.ok()?)?;
             Some(Posting {
                 doc,
-                frequency: round_frequency(count),
+                frequency: round_frequency(row.count_of(term)?),
                 length: round_length(row.terms.length),
             })
         };
         Ok((0..).zip(&self.rows).filter_map(posting).collect())
     }
 
-    fn newest(&self, mut docs: Vec<i64>, count: usize) -> Result<Vec<i64>> {
-        let updated = |doc: &i64| self.row(*doc).map(|row| row.version.memory.updated_at);
-        // The numbers ascend by key.
-        docs.sort_by_cached_key(|doc| (Reverse(updated(doc)), *doc));
-        docs.truncate(count);
-        Ok(docs)
+    fn saved(&self, doc: i64) -> i64 {
+        let order = self.row(doc).map(|row| row.order);
+        order
+            .and_then(|order| i64::try_from(order).ok())
+            .unwrap_or_default()
     }
 
     fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> Result<()> {

@@ -192,10 +192,10 @@ pub enum Deletion {
 /// 9. **List.** `list` returns visible records in ascending byte order of their keys, those after
 ///    `after` and with the `tag` (compared by [`Tag::folded`]), at most `limit`; `more` says whether
 ///    another one follows, `total` counts all with the tag.
-/// 10. **Search.** `search` returns the visible records that share a term with the query, best first:
-///     by BM25 over the visible records alone, as [`search`](crate::search) defines it; equal scores
-///     newest (`updated_at`) first, then by key; of that order the first `limit`. No text of a query
-///     is syntax or a wildcard, and one without a word finds nothing.
+/// 10. **Search.** `search` returns the visible records that share a term with the query, best first,
+///     with the scores that [`search`](crate::search) defines, which count the visible records alone;
+///     of equal scores the last saved first; of that order the first `limit`. No text of a query is
+///     syntax or a wildcard, and one without a word finds nothing.
 /// 11. **Any text.** Every key, content, tag and query comes back, or compares, exactly; none causes
 ///     a panic or an error.
 /// 12. **Audit.** Each stored or deleted record leaves one entry with the grant's

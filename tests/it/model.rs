@@ -361,14 +361,14 @@ impl<H: Home> Play<H> {
         }
         let all = self.store.search(session, query().max_results(50));
         let all = all.expect("a search of the same words");
+        let saved = |hit: &Hit| self.reference.saved(&Row::from(hit.memory.clone()));
         let ordered = |a: &Hit, b: &Hit| {
-            let by_time = b.memory.updated_at.cmp(&a.memory.updated_at);
-            let ties = by_time.then_with(|| a.memory.key.cmp(&b.memory.key));
-            b.score.total_cmp(&a.score).then(ties).is_lt()
+            let later = || saved(b).cmp(&saved(a));
+            b.score.total_cmp(&a.score).then_with(later).is_lt()
         };
         assert!(
             all.is_sorted_by(ordered),
-            "best first, then newest, then key"
+            "best first, then the last saved first"
         );
         assert_eq!(some, Ok(all.iter().take(max).cloned().collect()));
 

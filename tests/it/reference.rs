@@ -150,6 +150,12 @@ impl Reference {
         all.filter(|(_, score)| *score > 0.0).collect()
     }
 
+    /// How many versions were saved before a live one.
+    pub(crate) fn saved(&self, row: &Row) -> Option<usize> {
+        let mut versions = self.versions.iter();
+        versions.position(|(other, state, _)| *state == Live && other == row)
+    }
+
     /// The visible records of the same session saved next to one, and what share of them it gets.
     fn beside(&self, visible: &[Row], place: usize) -> Vec<(f64, usize)> {
         let session = &visible[place].session;

@@ -45,8 +45,11 @@ fn assert_index(db: &Connection) {
         let names = own_tags.iter().map(strandline::Tag::as_str);
         let found = analysis::document(&key, names, &content);
         for (term, count) in found.counts {
-            let row = doc + i64::from(round_frequency(count));
-            terms.entry(term).or_default().push(row);
+            let rows = terms.entry(term).or_default();
+            rows.push(doc);
+            if count > 1 {
+                rows.push(doc + i64::from(round_frequency(count)));
+            }
         }
         *stats.entry(doc >> 37).or_default() += 1;
         for tag in &own_tags {

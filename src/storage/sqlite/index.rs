@@ -8,9 +8,10 @@ use super::layout::{Doc, slot};
 use super::rows::{tags_from_json, unexpected};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Tag;
-use crate::search::{analysis, round_frequency, round_length};
+use crate::search::{analysis, is_sampled, round_frequency, round_length};
 
-/// A record as the index sees it: its terms by how often it has them, rounded, and its length.
+/// A record as the index sees it: all its terms, those that it has more often by how often, rounded,
+/// and its length.
 #[derive(Debug, Default)]
 pub(super) struct IndexText {
     terms: [String; 4],
@@ -27,7 +28,9 @@ impl IndexText {
         };
         for (term, count) in &found.counts {
             let frequency = usize::from(round_frequency(*count));
-            if let Some(terms) = text.terms.get_mut(frequency) {
+            let [all, more @ ..] = &mut text.terms;
+            let more = frequency.checked_sub(1).and_then(|at| more.get_mut(at));
+            for terms in [Some(all), more].into_iter().flatten() {
                 terms.push_str(term);
                 terms.push(' ');
             }
@@ -206,6 +209,7 @@ impl Live {
         let doc = Doc {
             scope: row.get(1)?,
             slot: slot(row.get(2)?, row.get(3)?).ok_or_else(|| unexpected("shadow"))?,
+            sampled: is_sampled(&key),
             seq: Doc::from_rowid(row.get(4)?).seq,
             length: text.length,
         };

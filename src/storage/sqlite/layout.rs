@@ -1,13 +1,14 @@
 //! How a row of the index is numbered, so that what a session sees is a few contiguous ranges.
 //!
-//! A rowid has, from the high bits down: the scope (22 bits), the slot (4), a sequence number (27),
-//! the record's rounded length (8) and a rounded frequency (2). A record has a row for each frequency
-//! that a term of it has, with the terms that it has so often: so one list of a term tells both which
-//! records have it and how often. (Marking repeats by terms of their own takes a list for each
-//! frequency, and finding a list costs more than reading one that is short.) The *slot* says at which
-//! level the record is and which next higher level shadows it, if any. A session at level L sees the
-//! slots whose level is at most L and whose shadow is above it; in the order below these are
-//! contiguous but for one slot:
+//! A rowid has, from the high bits down: the scope (22 bits), the slot (4), whether the record is
+//! [sampled](crate::search::is_sampled) (1), a sequence number (26), the record's rounded length (8) and
+//! a rounded frequency (2). A record has a row of frequency 0 with each of its terms, and for each
+//! higher frequency a row with the terms that it has so often: so one list of a term tells both which
+//! records have it and how often, and what has two terms is found in the rows of frequency 0. (Marking
+//! repeats by terms of their own takes a list for each frequency, and finding a list costs more than
+//! reading one that is short.) The *slot* says at which level the record is and which next higher level
+//! shadows it, if any. A session at level L sees the slots whose level is at most L and whose shadow is
+//! above it; in the order below these are contiguous but for one slot:
 //!
 //! | slot | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
 //! |---|---|---|---|---|---|---|---|---|---|---|
@@ -19,7 +20,8 @@
 //!
 //! So document frequencies and counts are exact for a session without a look at any record, and rows
 //! that it can't see are never read. The price: a save or a delete that changes what it shadows
-//! renumbers the lower record's rows. They keep their sequence number and length.
+//! renumbers the lower record's rows. They keep their sequence number and length. Sequence numbers of a
+//! scope rise in the order of saving.
 
 use std::ops::RangeInclusive;
 
@@ -27,10 +29,12 @@ use crate::classification::Classification;
 
 const FREQUENCY_BITS: u32 = 2;
 const LENGTH_BITS: u32 = 8;
-const SEQ_BITS: u32 = 27;
+const SEQ_BITS: u32 = 26;
+const SAMPLE_BITS: u32 = 1;
 const SLOT_BITS: u32 = 4;
 const SCOPE_BITS: u32 = 22;
-const _: () = assert!(FREQUENCY_BITS + LENGTH_BITS + SEQ_BITS + SLOT_BITS + SCOPE_BITS == 63);
+const _: () =
+    assert!(FREQUENCY_BITS + LENGTH_BITS + SEQ_BITS + SAMPLE_BITS + SLOT_BITS + SCOPE_BITS == 63);
 
 /// The `shadow` of a record that no higher one shadows.
 pub(super) const UNSHADOWED: u8 = 4;
@@ -54,6 +58,7 @@ const SLOTS: [(u8, u8); 10] = [
 pub(super) struct Doc {
     pub(super) scope: i64,
     pub(super) slot: u8,
+    pub(super) sampled: bool,
     pub(super) seq: i64,
     pub(super) length: u8,
 }
@@ -67,7 +72,8 @@ impl Doc {
     /// The number under which the record itself is known: its rows' without the frequency.
     pub(super) fn to_rowid(self) -> i64 {
         let scoped = (self.scope << SLOT_BITS) | i64::from(self.slot);
-        let numbered = (scoped << SEQ_BITS) | self.seq;
+        let halved = (scoped << SAMPLE_BITS) | i64::from(self.sampled);
+        let numbered = (halved << SEQ_BITS) | self.seq;
         ((numbered << LENGTH_BITS) | i64::from(self.length)) << FREQUENCY_BITS
     }
 
@@ -81,10 +87,12 @@ impl Doc {
         let small = |number: i64| number.to_le_bytes()[0];
         let length = FREQUENCY_BITS;
         let seq = length + LENGTH_BITS;
-        let slot = seq + SEQ_BITS;
+        let sample = seq + SEQ_BITS;
+        let slot = sample + SAMPLE_BITS;
         Self {
             scope: bits(slot + SLOT_BITS, SCOPE_BITS),
             slot: small(bits(slot, SLOT_BITS)),
+            sampled: bits(sample, SAMPLE_BITS) == 1,
             seq: bits(seq, SEQ_BITS),
             length: small(bits(length, LENGTH_BITS)),
         }
@@ -122,20 +130,31 @@ pub(super) fn ranges(scope: i64, slots: impl IntoIterator<Item = u8>) -> Vec<Ran
             _ => joined.push((slot, slot)),
         }
     }
-    let start = |slot| {
-        let (seq, length) = (0, 0);
-        Doc {
-            scope,
-            slot,
-            seq,
-            length,
-        }
-        .to_rowid()
-    };
     joined
         .into_iter()
-        .map(|(first, last)| start(first)..=start(last + 1) - 1)
+        .map(|(first, last)| start(scope, first, false)..=start(scope, last + 1, false) - 1)
         .collect()
+}
+
+/// The rowids of a slot: of the records that aren't sampled, and of those that are.
+pub(super) fn halves(scope: i64, slot: u8) -> [RangeInclusive<i64>; 2] {
+    let sampled = start(scope, slot, true);
+    [
+        start(scope, slot, false)..=sampled - 1,
+        sampled..=start(scope, slot + 1, false) - 1,
+    ]
+}
+
+fn start(scope: i64, slot: u8, sampled: bool) -> i64 {
+    let (seq, length) = (0, 0);
+    let first = Doc {
+        scope,
+        slot,
+        sampled,
+        seq,
+        length,
+    };
+    first.to_rowid()
 }
 
 #[cfg(test)]
@@ -151,6 +170,7 @@ mod tests {
                         let doc = Doc {
                             scope,
                             slot,
+                            sampled: seq % 2 == 1,
                             seq,
                             length,
                         };
@@ -184,6 +204,18 @@ mod tests {
         let visible = |session| (0..10).filter(move |&slot| sees(session, slot));
         let counts = Classification::ALL.map(|session| ranges(7, visible(session)).len());
         assert_eq!(counts, [2, 3, 2, 1]);
+    }
+
+    #[test]
+    fn the_halves_of_slots_are_their_ranges() {
+        for slot in 0..10 {
+            let [rest, sampled] = halves(7, slot);
+            let [whole] = ranges(7, [slot]).try_into().unwrap();
+            assert_eq!((rest.start(), sampled.end()), (whole.start(), whole.end()));
+            assert_eq!(rest.end() + 1, *sampled.start());
+            assert!(Doc::from_rowid(*sampled.start()).sampled);
+            assert!(!Doc::from_rowid(*rest.end()).sampled);
+        }
     }
 
     #[test]

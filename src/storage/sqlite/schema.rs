@@ -65,7 +65,7 @@ CREATE TABLE records (
 ) STRICT;
 CREATE UNIQUE INDEX records_version ON records (scope, key, level, version);
 CREATE UNIQUE INDEX records_live ON records (scope, key, level) WHERE state = 0;
-CREATE UNIQUE INDEX records_doc ON records (doc, updated_at) WHERE doc IS NOT NULL;
+CREATE UNIQUE INDEX records_doc ON records (doc) WHERE doc IS NOT NULL;
 CREATE INDEX records_session ON records (scope, session, id) WHERE state = 0;
 CREATE INDEX records_expiry ON records (scope, expires_at)
     WHERE state = 0 AND expires_at IS NOT NULL;

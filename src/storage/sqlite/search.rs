@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use super::error::index_damaged;
 use super::index::Index;
-use super::layout::{Doc, ranges, sees};
+use super::layout::{Doc, halves, ranges, sees};
 use super::read::get_in;
 use super::rows::{View, columns, memory, tags_from_json, unexpected, visible};
 use super::unindexed;
@@ -15,7 +15,9 @@ use crate::error::Result;
 use crate::policy::ReadGrant;
 use crate::record::{Memory, Tag};
 use crate::search::analysis::{self, DocumentTerms};
-use crate::search::{Beside, Candidate, Posting, Source, find, round_frequency, round_length};
+use crate::search::{
+    Beside, COMMON, Candidate, Posting, SAMPLE, Source, find, round_frequency, round_length,
+};
 use crate::session::AgentId;
 use crate::storage::{Hit, SearchRequest};
 
@@ -56,7 +58,7 @@ impl<'db> Seen<'db> {
         Ok(Self {
             db,
             view,
-            scope: VisibleScope::read(db, view)?,
+            scope: VisibleScope::of(db, view)?,
             expired: Expired::read(db, view, agent)?,
         })
     }
@@ -67,14 +69,50 @@ impl Source for Seen<'_> {
         Ok(self.expired.correct_count(self.scope.records))
     }
 
+    fn common(&self, term: &str) -> Result<Option<u64>> {
+        let mut sampled = Vec::new();
+        for slot in &self.scope.slots {
+            let [_, range] = halves(self.view.scope, *slot);
+            self.scope
+                .read(self.db, &phrase(term), &range, &mut sampled)?;
+        }
+        self.expired
+            .correct(term, &mut sampled, |doc, _| Doc::from_rowid(doc).sampled);
+        let having = u64::try_from(sampled.len()).unwrap_or(u64::MAX);
+        let having = having.saturating_mul(SAMPLE);
+        Ok(Some(having).filter(|having| *having > COMMON))
+    }
+
     fn postings(&self, term: &str) -> Result<Vec<Posting>> {
-        let mut postings = self.scope.postings(self.db, term)?;
-        self.expired.correct(term, &mut postings);
+        let mut postings = self.scope.read_all(self.db, &phrase(term))?;
+        self.expired.correct(term, &mut postings, |_, _| true);
         Ok(postings)
     }
 
-    fn newest(&self, docs: Vec<i64>, count: usize) -> Result<Vec<i64>> {
-        newest(self.db, docs, count)
+    fn postings_with(&self, term: &str, any: &[&str]) -> Result<Vec<Posting>> {
+        let others: Vec<String> = any.iter().map(|term| phrase(term)).collect();
+        let both = format!("({}) AND {}", others.join(" OR "), phrase(term));
+        let mut postings = self.scope.read_all(self.db, &both)?;
+        let with =
+            |_, terms: &DocumentTerms| any.iter().any(|term| count_of(terms, term).is_some());
+        self.expired.correct(term, &mut postings, with);
+        Ok(postings)
+    }
+
+    fn latest(&self, term: &str, count: usize) -> Result<Vec<Posting>> {
+        let hidden = self.expired.hidden.len();
+        let mut postings = self
+            .scope
+            .read_latest(self.db, &phrase(term), count + hidden)?;
+        self.expired.correct(term, &mut postings, |_, _| true);
+        Ok(postings)
+    }
+
+    fn saved(&self, doc: i64) -> i64 {
+        match planted!(TiesByRow) {
+            true => doc,
+            false => Doc::from_rowid(doc).seq,
+        }
     }
 
     fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> Result<()> {
@@ -88,12 +126,14 @@ impl Source for Seen<'_> {
 
 /// The index rows that a view sees, but for expiry.
 struct VisibleScope {
-    ranges: Vec<RangeInclusive<i64>>,
+    scope: i64,
+    /// The slots that hold something.
+    slots: Vec<u8>,
     records: u64,
 }
 
 impl VisibleScope {
-    fn read(db: &Connection, view: View) -> Result<Self> {
+    fn of(db: &Connection, view: View) -> Result<Self> {
         let sql = "SELECT slot, records FROM index_stats
                    WHERE scope = ?1 AND records > 0 ORDER BY slot";
         let mut select = db.prepare_cached(sql)?;
@@ -111,26 +151,72 @@ impl VisibleScope {
             }
         }
         Ok(Self {
-            ranges: ranges(view.scope, slots),
+            scope: view.scope,
+            slots,
             records,
         })
     }
 
-    /// The records that have the term, ascending.
-    fn postings(&self, db: &Connection, term: &str) -> Result<Vec<Posting>> {
-        let sql = "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
-        let mut select = db.prepare_cached(sql)?;
-        // A quoted string is one phrase; no term holds a quote.
-        let phrase = format!("\"{term}\"");
+    /// The records that match, ascending.
+    fn read_all(&self, db: &Connection, wanted: &str) -> Result<Vec<Posting>> {
         let mut postings = Vec::new();
-        for range in &self.ranges {
-            let mut rows = select.query(params![phrase, range.start(), range.end()])?;
-            while let Some(row) = rows.next()? {
-                let row = row.get(0)?;
-                postings.push(posting(Doc::from_rowid(row), Doc::frequency(row)));
-            }
+        for range in ranges(self.scope, self.slots.iter().copied()) {
+            self.read(db, wanted, &range, &mut postings)?;
         }
         Ok(postings)
+    }
+
+    /// Adds the records of a range that match, ascending.
+    fn read(
+        &self,
+        db: &Connection,
+        wanted: &str,
+        range: &RangeInclusive<i64>,
+        postings: &mut Vec<Posting>,
+    ) -> Result<()> {
+        let sql = "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
+        let mut select = db.prepare_cached(sql)?;
+        let mut rows = select.query(params![wanted, range.start(), range.end()])?;
+        while let Some(row) = rows.next()? {
+            add_row(postings, row.get(0)?);
+        }
+        Ok(())
+    }
+
+    /// The records that match and were saved last, ascending; some that were saved before them too.
+    fn read_latest(&self, db: &Connection, wanted: &str, count: usize) -> Result<Vec<Posting>> {
+        let sql = "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3
+                   ORDER BY rowid DESC LIMIT ?4";
+        let mut select = db.prepare_cached(sql)?;
+        // Each may have two rows.
+        let limit = i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(2);
+        let mut found: Vec<i64> = Vec::new();
+        for range in self.slots.iter().flat_map(|slot| halves(self.scope, *slot)) {
+            let mut rows = select.query(params![wanted, range.start(), range.end(), limit])?;
+            while let Some(row) = rows.next()? {
+                found.push(row.get(0)?);
+            }
+        }
+        found.sort_unstable();
+        let mut postings = Vec::new();
+        for row in found {
+            add_row(&mut postings, row);
+        }
+        Ok(postings)
+    }
+}
+
+/// A term as FTS5 looks for it: a quoted string is one phrase, and no term holds a quote.
+fn phrase(term: &str) -> String {
+    format!("\"{term}\"")
+}
+
+/// Adds a row of the index. Those of one record follow each other, and its highest frequency counts.
+fn add_row(postings: &mut Vec<Posting>, row: i64) {
+    let posting = posting(Doc::from_rowid(row), Doc::frequency(row));
+    match postings.last_mut() {
+        Some(last) if last.doc == posting.doc => *last = posting,
+        _ => postings.push(posting),
     }
 }
 
@@ -200,21 +286,27 @@ impl Expired {
         (indexed + count(self.shown.len())).saturating_sub(count(self.hidden.len()))
     }
 
-    fn correct(&self, term: &str, postings: &mut Vec<Posting>) {
+    /// Corrects the list of a term; of the records that show again it gets those that are `wanted`.
+    fn correct(
+        &self,
+        term: &str,
+        postings: &mut Vec<Posting>,
+        wanted: impl Fn(i64, &DocumentTerms) -> bool,
+    ) {
         if self.hidden.is_empty() && self.shown.is_empty() {
             return;
         }
         postings.retain(|posting| !self.hidden.contains(&posting.doc));
-        for (&doc, terms) in &self.shown {
-            let found = terms
-                .counts
-                .binary_search_by(|(text, _)| text.as_str().cmp(term));
-            let count = found.ok().and_then(|at| terms.counts.get(at));
-            if let Some((_, count)) = count {
+        for (&doc, terms) in self
+            .shown
+            .iter()
+            .filter(|(doc, terms)| wanted(**doc, terms))
+        {
+            if let Some(count) = count_of(terms, term) {
                 // The length in its number may be of another analysis.
                 postings.push(Posting {
                     doc,
-                    frequency: round_frequency(*count),
+                    frequency: round_frequency(count),
                     length: round_length(terms.length),
                 });
             }
@@ -223,69 +315,17 @@ impl Expired {
     }
 }
 
+/// How often a record has a term, if it has it.
+fn count_of(terms: &DocumentTerms, term: &str) -> Option<u32> {
+    let counts = &terms.counts;
+    let found = counts.binary_search_by(|(text, _)| text.as_str().cmp(term));
+    let count = found.ok().and_then(|at| counts.get(at));
+    count.map(|(_, count)| *count)
+}
+
 fn terms_of(memory: &Memory) -> DocumentTerms {
     let tags = memory.tags.iter().map(Tag::as_str);
     analysis::document(memory.key.as_str(), tags, &memory.content)
-}
-
-/// More records than this are first narrowed down by their times.
-const FEW: usize = 1_024;
-
-/// The first `count` of these records, newest first, then by key.
-fn newest(db: &Connection, docs: Vec<i64>, count: usize) -> Result<Vec<i64>> {
-    let docs = if docs.len().saturating_sub(count) > FEW {
-        narrow(db, docs, count)?
-    } else {
-        docs
-    };
-    let mut select = db.prepare_cached("SELECT updated_at, key FROM records WHERE doc = ?1")?;
-    let mut keyed = Vec::with_capacity(docs.len());
-    for doc in docs {
-        let row = select.query_row([doc], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-        });
-        let (updated_at, key) = row.optional()?.ok_or_else(index_damaged)?;
-        let time = Some(updated_at).filter(|_| !planted!(TiesByRow));
-        keyed.push((doc, time.unwrap_or(doc), key));
-    }
-    keyed.sort_by(|(_, a_time, a_key), (_, b_time, b_key)| {
-        b_time.cmp(a_time).then_with(|| a_key.cmp(b_key))
-    });
-    keyed.truncate(count);
-    Ok(keyed.into_iter().map(|(doc, ..)| doc).collect())
-}
-
-/// Drops those that are too old to be among the newest `count`.
-fn narrow(db: &Connection, mut docs: Vec<i64>, count: usize) -> Result<Vec<i64>> {
-    docs.sort_unstable();
-    let times = times(db, &docs)?;
-    let mut newest = times.clone();
-    newest.sort_unstable_by(|a, b| b.cmp(a));
-    let last = count.saturating_sub(1);
-    let cut = newest.get(last).copied().unwrap_or(i64::MIN);
-    let young = docs.into_iter().zip(times).filter(|&(_, time)| time >= cut);
-    Ok(young.map(|(doc, _)| doc).collect())
-}
-
-/// The times of these records, whose numbers ascend, read in one walk over the part of an index that
-/// spans them.
-fn times(db: &Connection, docs: &[i64]) -> Result<Vec<i64>> {
-    let sql = "SELECT doc, updated_at FROM records INDEXED BY records_doc
-               WHERE doc BETWEEN ?1 AND ?2 ORDER BY doc";
-    let mut select = db.prepare_cached(sql)?;
-    let mut rows = select.query([docs.first(), docs.last()])?;
-    let mut wanted = docs.iter().peekable();
-    let mut times = Vec::with_capacity(docs.len());
-    while let Some(row) = rows.next()? {
-        let doc: i64 = row.get(0)?;
-        if wanted.next_if_eq(&&doc).is_some() {
-            times.push(row.get(1)?);
-        }
-    }
-    match wanted.peek() {
-        None => Ok(times),
-        Some(_) => Err(index_damaged()),
-    }
 }
 
 /// Shows the texts of a record. The visibility rule is asked here too, so that a damaged index can't

@@ -12,6 +12,7 @@ use crate::audit::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::WriteGrant;
 use crate::record::{Memory, MemoryKey, Tag};
+use crate::search::is_sampled;
 use crate::storage::{Deletion, Namespace, NewRecord};
 
 /// What a live record becomes when it ends.
@@ -81,6 +82,7 @@ fn save_one(
     let doc = Doc {
         scope,
         slot: slot(rank, shadow).ok_or_else(|| unexpected("shadow"))?,
+        sampled: is_sampled(memory.key.as_str()),
         seq,
         length: text.length,
     };
