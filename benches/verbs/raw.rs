@@ -92,15 +92,18 @@ pub(crate) fn scope(db: &Connection) -> i64 {
     db.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// The document numbers that a session at each level sees: one range, since no key of the data is at
-/// two levels.
-pub(crate) fn visible_docs(db: &Connection) -> [(i64, i64); 4] {
-    [0, 1, 2, 3].map(|level| {
-        let sql = "SELECT min(doc), max(doc) FROM records
-                   WHERE scope = ?1 AND state = 0 AND level <= ?2";
-        let range = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        db.query_row(sql, params![scope(db), level], range).unwrap()
-    })
+/// The rows of [`add_ranked_index`] that a session at each level sees: one range, since no key of the
+/// data is at two levels.
+pub(crate) fn visible_rows() -> [(i64, i64); 4] {
+    [1, 2, 3, 4].map(|above| (0, (above << LEVEL_SHIFT) - 1))
+}
+
+/// A row of the ranked index has its record's id below its level.
+const LEVEL_SHIFT: u32 = 40;
+
+/// The id of the record in a row of the ranked index.
+pub(crate) fn id_of(row: i64) -> i64 {
+    row & ((1 << LEVEL_SHIFT) - 1)
 }
 
 /// Adds an FTS5 table as one would ordinarily have it, over the same terms: with positions and sizes,
@@ -117,7 +120,8 @@ pub(crate) fn add_ranked_index(db: &Connection) {
     let mut insert = tx
         .prepare("INSERT INTO terms_raw (rowid, term) VALUES (?1, ?2)")
         .unwrap();
-    let sql = "SELECT doc, key, tags, content FROM records WHERE scope = ?1 AND state = 0";
+    let sql = "SELECT level << 40 | id, key, tags, content FROM records
+               WHERE scope = ?1 AND state = 0";
     let mut select = tx.prepare(sql).unwrap();
     let mut rows = select.query([scope(db)]).unwrap();
     while let Some(row) = rows.next().unwrap() {
@@ -245,9 +249,9 @@ impl<'db> Saver<'db> {
             .sequence
             .query_row([self.scope], |row| row.get(0))
             .unwrap();
-        let range = (self.scope << 4) | i64::from(level);
-        let half = (range << 1) | i64::from(is_sampled(&item.key));
-        let doc = ((((half << 26) | sequence) << 8) | i64::from(*length)) << 2;
+        let half = (self.scope << 1) | i64::from(is_sampled(&item.key));
+        let slot = (half << 4) | i64::from(level);
+        let doc = ((((slot << 26) | sequence) << 8) | i64::from(*length)) << 2;
         self.record
             .execute(params![
                 self.scope,

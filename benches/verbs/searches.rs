@@ -10,7 +10,7 @@ use crate::raw::{self, Record};
 
 /// The best ten with any of the words, by sessions at each level.
 pub(crate) fn searches(bench: &Bench, queries: &[Query]) -> Comparison {
-    let docs = raw::visible_docs(&bench.raw);
+    let visible = raw::visible_rows();
     let matches: Vec<String> = queries
         .iter()
         .map(|query| raw::match_any(&query.text))
@@ -18,7 +18,7 @@ pub(crate) fn searches(bench: &Bench, queries: &[Query]) -> Comparison {
     let rank = "SELECT rowid FROM terms_raw WHERE terms_raw MATCH ?1 AND rowid BETWEEN ?2 AND ?3
                 ORDER BY rank LIMIT 10";
     let mut rank = bench.raw.prepare(rank).unwrap();
-    let select = format!("SELECT {} FROM records WHERE doc = ?1", raw::COLUMNS);
+    let select = format!("SELECT {} FROM records WHERE id = ?1", raw::COLUMNS);
     let mut select = bench.raw.prepare(&select).unwrap();
     let ours = |i: usize| {
         let Query { level, text, .. } = &queries[i];
@@ -28,12 +28,12 @@ pub(crate) fn searches(bench: &Bench, queries: &[Query]) -> Comparison {
             .unwrap()
     };
     let mut raw = |i: usize| {
-        let (first, last) = docs[usize::from(queries[i].level.rank())];
+        let (first, last) = visible[usize::from(queries[i].level.rank())];
         let found = rank
             .query_map(params![matches[i], first, last], |row| row.get(0))
             .unwrap();
         let found: Vec<i64> = found.map(Result::unwrap).collect();
-        let record = |doc: &i64| select.query_row([doc], raw::record).unwrap();
+        let record = |row: &i64| select.query_row([raw::id_of(*row)], raw::record).unwrap();
         found.iter().map(record).collect::<Vec<Record>>()
     };
     for i in 0..queries.len() {

@@ -1,7 +1,7 @@
 //! Records as a search reads them, for the oracle and for a provider with faults.
 
 use crate::search::analysis;
-use crate::search::{Beside, Posting, Source, round_frequency, round_length};
+use crate::search::{Beside, Found, Posting, Source, round_frequency, round_length};
 use crate::{Memory, Result, Tag};
 
 /// A record's place is its number.
@@ -35,11 +35,11 @@ impl Source for Texts<'_> {
         Ok(u64::try_from(self.records).unwrap())
     }
 
-    fn common(&self, _: &str) -> Result<Option<u64>> {
-        Ok(None)
+    fn look_up(&self, term: &str) -> Result<Found> {
+        Ok(Found::All(self.having(term)?))
     }
 
-    fn postings(&self, term: &str) -> Result<Vec<Posting>> {
+    fn having(&self, term: &str) -> Result<Vec<Posting>> {
         let posting = |(doc, memory): (i64, &&Memory)| {
             let tags = memory.tags.iter().map(Tag::as_str);
             let found = analysis::document(memory.key.as_str(), tags, &memory.content);

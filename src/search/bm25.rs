@@ -128,23 +128,47 @@ pub(super) fn sums(
         let Some(list) = from.first_mut() else { break };
         let cut = cut(&sums, wanted);
         open &= rest >= cut;
+        if !open {
+            sums.retain(|sum| sum.score + rest >= cut);
+        }
         if list.is_common {
-            let with: Vec<&str> = before.iter().map(|list| list.term.as_str()).collect();
-            let how = match open {
-                true if alone => Read::Latest(wanted),
-                true => Read::All,
-                false => Read::With(&with),
+            let cover = cover(before, &sums, list.having / FEWER);
+            let how = match &cover {
+                _ if open && alone => Read::Latest(wanted),
+                Some(terms) if !open => Read::With(terms),
+                _ => Read::All,
             };
             list.postings = read(&list.term, how)?;
         }
         if open {
             sums = merge(&sums, list);
         } else {
-            sums.retain(|sum| sum.score + rest >= cut);
             raise(&mut sums, list);
         }
     }
     Ok(sums)
+}
+
+/// Looking for two terms together costs for each record with the rarer one what reading costs for some
+/// four with the other.
+const FEWER: u64 = 4;
+
+/// The first of the terms that together have all the records, if they have at most so many.
+fn cover<'l>(lists: &'l [List], sums: &[Candidate], most: u64) -> Option<Vec<&'l str>> {
+    let (mut terms, mut having) = (Vec::new(), 0_u64);
+    let mut left: Vec<i64> = sums.iter().map(|sum| sum.doc).collect();
+    for list in lists.iter().filter(|list| !list.postings.is_empty()) {
+        if left.is_empty() {
+            break;
+        }
+        having = having.saturating_add(list.having);
+        if having > most {
+            return None;
+        }
+        terms.push(list.term.as_str());
+        left.retain(|doc| list.posting(*doc).is_none());
+    }
+    Some(terms).filter(|terms| !terms.is_empty())
 }
 
 /// Which records of a common term are wanted.

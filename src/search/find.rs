@@ -6,8 +6,8 @@ use super::analysis;
 use super::beside::Rows;
 use super::bm25::{Candidate, List, Read, norm, sums};
 use super::grams::{Grams, parts};
-use super::source::Source;
-use super::{CLOSE, COMMON, LENDERS};
+use super::source::{Found, Source};
+use super::{CLOSE, LENDERS};
 use crate::error::Result;
 use crate::storage::SearchRequest;
 
@@ -27,9 +27,9 @@ pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidat
     }
     let wanted = request.limit.max(CLOSE);
     let sums = sums(&mut lists, wanted, |term, how| match how {
-        Read::All => source.postings(term),
+        Read::All => source.having(term),
         Read::Latest(count) => source.latest(term, count),
-        Read::With(any) => source.postings_with(term, any),
+        Read::With(any) => source.having_with(term, any),
     })?;
     let first = best(source, sums, wanted);
     let close = first.iter().take(CLOSE).copied().collect();
@@ -62,17 +62,10 @@ fn lists(source: &dyn Source, query: &str) -> Result<Vec<List>> {
     }
     let records = source.records()?;
     for term in terms {
-        let common = match records {
-            0..=COMMON => None,
-            _ => source.common(&term.term)?,
-        };
-        if let Some(having) = common {
-            lists.push(List::common(term, records, having));
-            continue;
-        }
-        let postings = source.postings(&term.term)?;
-        if !postings.is_empty() {
-            lists.push(List::read(term, records, postings));
+        match source.look_up(&term.term)? {
+            Found::Common(having) => lists.push(List::common(term, records, having)),
+            Found::All(postings) if postings.is_empty() => {}
+            Found::All(postings) => lists.push(List::read(term, records, postings)),
         }
     }
     lists.sort_by_key(|list| (list.is_common, list.having));
@@ -104,7 +97,9 @@ struct Stage<'s> {
 
 impl Stage<'_> {
     /// Scores the candidates anew, with the parts of words that are in their texts.
-    fn reread(&mut self, candidates: Vec<Candidate>) -> Result<Vec<Candidate>> {
+    fn reread(&mut self, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>> {
+        // What is stored side by side is read side by side.
+        candidates.sort_unstable_by_key(|candidate| candidate.doc);
         let mut counts = Vec::with_capacity(candidates.len());
         for candidate in &candidates {
             let mut found = Vec::new();

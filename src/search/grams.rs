@@ -40,7 +40,7 @@ impl Grams {
 
     /// A word of many parts counts more than a short one, but not as many times more.
     fn add(&mut self, word: &[Gram]) {
-        let weight = 1.0 / to_f64(word.len()).sqrt();
+        let weight = 0.85 / to_f64(word.len()).sqrt();
         for gram in word {
             let next = self.weights.len();
             if next == MAX_GRAMS && !self.places.contains_key(gram) {

@@ -15,7 +15,7 @@ pub use bm25::Candidate;
 pub(crate) use explain::Explainer;
 pub use explain::{Explanation, Field, Fragment, MatchedWord};
 pub use find::find;
-pub use source::{Beside, Posting, Source};
+pub use source::{Beside, Found, Posting, Source};
 
 /// How soon repeats of a term stop counting.
 pub const K1: f64 = 0.9;
@@ -27,7 +27,7 @@ pub const B: f64 = 0.4;
 pub const LENGTH: f64 = 40.0;
 
 /// So many records without any term of the query count besides those that there are.
-pub const RESERVE: f64 = 500.0;
+pub const RESERVE: f64 = 2000.0;
 
 /// A term that more records have is a common one.
 pub const COMMON: u64 = 4_096;

@@ -13,6 +13,15 @@ pub struct Posting {
     pub length: u8,
 }
 
+/// What there is of a term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The records that have it, ascending by `doc`, each once.
+    All(Vec<Posting>),
+    /// It is a common one; so many records have it, by the sampled ones.
+    Common(u64),
+}
+
 /// The records that one session saved just before and just after one of its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
@@ -30,7 +39,7 @@ pub struct Beside {
 /// store. A record goes by a number, its `doc`, which no result depends on.
 ///
 /// ```
-/// use strandline::search::{Beside, Posting, Source, analysis, find};
+/// use strandline::search::{Beside, Found, Posting, Source, analysis, find};
 /// use strandline::search::{round_frequency, round_length};
 /// use strandline::storage::SearchRequest;
 ///
@@ -42,11 +51,11 @@ pub struct Beside {
 ///         Ok(self.0.len() as u64)
 ///     }
 ///
-///     fn common(&self, _: &str) -> strandline::Result<Option<u64>> {
-///         Ok(None)
+///     fn look_up(&self, term: &str) -> strandline::Result<Found> {
+///         Ok(Found::All(self.having(term)?))
 ///     }
 ///
-///     fn postings(&self, term: &str) -> strandline::Result<Vec<Posting>> {
+///     fn having(&self, term: &str) -> strandline::Result<Vec<Posting>> {
 ///         let posting = |(doc, text): (i64, &&str)| {
 ///             let found = analysis::document("", [], text);
 ///             let (_, count) = found.counts.iter().find(|(other, _)| other == term)?;
@@ -90,43 +99,43 @@ pub trait Source {
     /// Those of the storage.
     fn records(&self) -> Result<u64>;
 
-    /// How many records have the term, if it is a common one: [`SAMPLE`](super::SAMPLE) times the
-    /// number of [sampled](super::is_sampled) records that have it, if that is more than
-    /// [`COMMON`](super::COMMON).
+    /// The records that have the term; or how many have it, if it is a common one.
     ///
-    /// Asked only where there are more [records](Self::records) than that.
+    /// A term is common if [`SAMPLE`](super::SAMPLE) times the number of [sampled](super::is_sampled)
+    /// records that have it is more than [`COMMON`](super::COMMON), and there are more
+    /// [records](Self::records) than that.
     ///
     /// # Errors
     /// Those of the storage.
-    fn common(&self, term: &str) -> Result<Option<u64>>;
+    fn look_up(&self, term: &str) -> Result<Found>;
 
-    /// The records that have the term, ascending by `doc`, each once.
+    /// The records that have a common term, ascending by `doc`, each once.
     ///
     /// # Errors
     /// Those of the storage.
-    fn postings(&self, term: &str) -> Result<Vec<Posting>>;
+    fn having(&self, term: &str) -> Result<Vec<Posting>>;
 
-    /// Those of the [postings](Self::postings) of a common term that also have one of these terms.
+    /// The records that have a common term and one of these terms as well, ascending by `doc`, each
+    /// once.
     ///
-    /// By default it is all of them: what a search finds doesn't depend on the others.
+    /// By default it is all that have the common term: what a search finds doesn't depend on the others.
     ///
     /// # Errors
     /// Those of the storage.
-    fn postings_with(&self, term: &str, any: &[&str]) -> Result<Vec<Posting>> {
+    fn having_with(&self, term: &str, any: &[&str]) -> Result<Vec<Posting>> {
         let _ = any;
-        self.postings(term)
+        self.having(term)
     }
 
-    /// Of the [postings](Self::postings) of a common term the `count` that were saved last, ascending
-    /// by `doc`.
+    /// The `count` records with a common term that were saved last, ascending by `doc`, each once.
     ///
-    /// By default it is all of them: what a search finds doesn't depend on the others.
+    /// By default it is all that have the term: what a search finds doesn't depend on the others.
     ///
     /// # Errors
     /// Those of the storage.
     fn latest(&self, term: &str, count: usize) -> Result<Vec<Posting>> {
         let _ = count;
-        self.postings(term)
+        self.having(term)
     }
 
     /// When a record's version was stored: the later, the greater the number.

@@ -20,7 +20,7 @@ use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::analysis::{self, DocumentTerms};
 use crate::search::{
-    Beside, COMMON, Candidate, Posting, SAMPLE, Source, find, is_sampled, round_frequency,
+    Beside, COMMON, Candidate, Found, Posting, SAMPLE, Source, find, is_sampled, round_frequency,
     round_length,
 };
 use crate::session::{AgentId, SessionId};
@@ -415,14 +415,20 @@ impl Source for Seen<'_> {
         Ok(to_u64(self.rows.len()))
     }
 
-    fn common(&self, term: &str) -> Result<Option<u64>> {
-        let sampled = |row: &&&Row| is_sampled(row.version.memory.key.as_str());
-        let having = self.rows.iter().filter(|row| row.count_of(term).is_some());
-        let count = to_u64(having.filter(sampled).count()).saturating_mul(SAMPLE);
-        Ok(Some(count).filter(|count| *count > COMMON))
+    fn look_up(&self, term: &str) -> Result<Found> {
+        let having = self.having(term)?;
+        let sampled = |posting: &&Posting| {
+            let row = self.row(posting.doc);
+            row.is_some_and(|row| is_sampled(row.version.memory.key.as_str()))
+        };
+        let count = to_u64(having.iter().filter(sampled).count()).saturating_mul(SAMPLE);
+        if count > COMMON && self.records()? > COMMON {
+            return Ok(Found::Common(count));
+        }
+        Ok(Found::All(having))
     }
 
-    fn postings(&self, term: &str) -> Result<Vec<Posting>> {
+    fn having(&self, term: &str) -> Result<Vec<Posting>> {
         let posting = |(doc, row): (i64, &&Row)| {
             Some(Posting {
                 doc,

@@ -51,7 +51,8 @@ fn assert_index(db: &Connection) {
                 rows.push(doc + i64::from(round_frequency(count)));
             }
         }
-        *stats.entry(doc >> 37).or_default() += 1;
+        let (scope, slot) = (doc >> 41, (doc >> 36) & 0b1111);
+        *stats.entry((scope << 4) | slot).or_default() += 1;
         for tag in &own_tags {
             tags.push((
                 number(4),

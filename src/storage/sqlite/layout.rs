@@ -1,14 +1,14 @@
 //! How a row of the index is numbered, so that what a session sees is a few contiguous ranges.
 //!
-//! A rowid has, from the high bits down: the scope (22 bits), the slot (4), whether the record is
-//! [sampled](crate::search::is_sampled) (1), a sequence number (26), the record's rounded length (8) and
-//! a rounded frequency (2). A record has a row of frequency 0 with each of its terms, and for each
-//! higher frequency a row with the terms that it has so often: so one list of a term tells both which
-//! records have it and how often, and what has two terms is found in the rows of frequency 0. (Marking
-//! repeats by terms of their own takes a list for each frequency, and finding a list costs more than
-//! reading one that is short.) The *slot* says at which level the record is and which next higher level
-//! shadows it, if any. A session at level L sees the slots whose level is at most L and whose shadow is
-//! above it; in the order below these are contiguous but for one slot:
+//! A rowid has, from the high bits down: the scope (22 bits), whether the record is
+//! [sampled](crate::search::is_sampled) (1), the slot (4), a sequence number (26), the record's rounded
+//! length (8) and a rounded frequency (2). A record has a row of frequency 0 with each of its terms, and
+//! for each higher frequency a row with the terms that it has so often: so one list of a term tells both
+//! which records have it and how often, and what has two terms is found in the rows of frequency 0.
+//! (Marking repeats by terms of their own takes a list for each frequency, and finding a list costs more
+//! than reading one that is short.) The *slot* says at which level the record is and which next higher
+//! level shadows it, if any. A session at level L sees the slots whose level is at most L and whose
+//! shadow is above it; in the order below these are contiguous but for one slot:
 //!
 //! | slot | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
 //! |---|---|---|---|---|---|---|---|---|---|---|
@@ -71,9 +71,9 @@ impl Doc {
 
     /// The number under which the record itself is known: its rows' without the frequency.
     pub(super) fn to_rowid(self) -> i64 {
-        let scoped = (self.scope << SLOT_BITS) | i64::from(self.slot);
-        let halved = (scoped << SAMPLE_BITS) | i64::from(self.sampled);
-        let numbered = (halved << SEQ_BITS) | self.seq;
+        let halved = (self.scope << SAMPLE_BITS) | i64::from(self.sampled);
+        let scoped = (halved << SLOT_BITS) | i64::from(self.slot);
+        let numbered = (scoped << SEQ_BITS) | self.seq;
         ((numbered << LENGTH_BITS) | i64::from(self.length)) << FREQUENCY_BITS
     }
 
@@ -87,10 +87,10 @@ impl Doc {
         let small = |number: i64| number.to_le_bytes()[0];
         let length = FREQUENCY_BITS;
         let seq = length + LENGTH_BITS;
-        let sample = seq + SEQ_BITS;
-        let slot = sample + SAMPLE_BITS;
+        let slot = seq + SEQ_BITS;
+        let sample = slot + SLOT_BITS;
         Self {
-            scope: bits(slot + SLOT_BITS, SCOPE_BITS),
+            scope: bits(sample + SAMPLE_BITS, SCOPE_BITS),
             slot: small(bits(slot, SLOT_BITS)),
             sampled: bits(sample, SAMPLE_BITS) == 1,
             seq: bits(seq, SEQ_BITS),
@@ -121,8 +121,13 @@ pub(super) fn sees(session: Classification, slot: u8) -> bool {
         .is_some_and(|&(level, shadow)| level <= rank && rank < shadow)
 }
 
-/// The rowids of these slots of a scope, neighbours joined. The slots must be in ascending order.
-pub(super) fn ranges(scope: i64, slots: impl IntoIterator<Item = u8>) -> Vec<RangeInclusive<i64>> {
+/// The rowids of these slots in one half of a scope, neighbours joined. The slots must be in ascending
+/// order.
+pub(super) fn ranges(
+    scope: i64,
+    sampled: bool,
+    slots: impl IntoIterator<Item = u8>,
+) -> Vec<RangeInclusive<i64>> {
     let mut joined: Vec<(u8, u8)> = Vec::new();
     for slot in slots {
         match joined.last_mut() {
@@ -130,31 +135,26 @@ pub(super) fn ranges(scope: i64, slots: impl IntoIterator<Item = u8>) -> Vec<Ran
             _ => joined.push((slot, slot)),
         }
     }
+    let whole = |slot| since(scope, sampled, slot, 0);
     joined
         .into_iter()
-        .map(|(first, last)| start(scope, first, false)..=start(scope, last + 1, false) - 1)
+        .map(|(first, last)| *whole(first).start()..=*whole(last).end())
         .collect()
 }
 
-/// The rowids of a slot: of the records that aren't sampled, and of those that are.
-pub(super) fn halves(scope: i64, slot: u8) -> [RangeInclusive<i64>; 2] {
-    let sampled = start(scope, slot, true);
-    [
-        start(scope, slot, false)..=sampled - 1,
-        sampled..=start(scope, slot + 1, false) - 1,
-    ]
-}
-
-fn start(scope: i64, slot: u8, sampled: bool) -> i64 {
-    let (seq, length) = (0, 0);
-    let first = Doc {
-        scope,
-        slot,
-        sampled,
-        seq,
-        length,
+/// The rowids of a slot in one half of a scope, from this sequence number on.
+pub(super) fn since(scope: i64, sampled: bool, slot: u8, seq: i64) -> RangeInclusive<i64> {
+    let row = |seq, length| {
+        let doc = Doc {
+            scope,
+            slot,
+            sampled,
+            seq,
+            length,
+        };
+        doc.to_rowid()
     };
-    first.to_rowid()
+    row(seq, 0)..=row(Doc::MAX_SEQ, u8::MAX) + ((1 << FREQUENCY_BITS) - 1)
 }
 
 #[cfg(test)]
@@ -202,25 +202,26 @@ mod tests {
     #[test]
     fn what_a_session_sees_is_at_most_three_ranges() {
         let visible = |session| (0..10).filter(move |&slot| sees(session, slot));
-        let counts = Classification::ALL.map(|session| ranges(7, visible(session)).len());
+        let counts = Classification::ALL.map(|session| ranges(7, false, visible(session)).len());
         assert_eq!(counts, [2, 3, 2, 1]);
     }
 
     #[test]
-    fn the_halves_of_slots_are_their_ranges() {
-        for slot in 0..10 {
-            let [rest, sampled] = halves(7, slot);
-            let [whole] = ranges(7, [slot]).try_into().unwrap();
-            assert_eq!((rest.start(), sampled.end()), (whole.start(), whole.end()));
-            assert_eq!(rest.end() + 1, *sampled.start());
-            assert!(Doc::from_rowid(*sampled.start()).sampled);
-            assert!(!Doc::from_rowid(*rest.end()).sampled);
+    fn ranges_follow_each_other_without_a_gap() {
+        let whole = |scope, sampled, slot| {
+            let [range] = ranges(scope, sampled, [slot]).try_into().unwrap();
+            range
+        };
+        for slot in 0..9 {
+            assert_eq!(
+                whole(7, true, slot).end() + 1,
+                *whole(7, true, slot + 1).start()
+            );
         }
-    }
-
-    #[test]
-    fn scopes_do_not_overlap() {
-        let all = |scope| ranges(scope, 0..10);
-        assert!(all(1)[0].end() < all(2)[0].start());
+        assert!(whole(7, false, 9).end() < whole(7, true, 0).start());
+        assert!(whole(7, true, 9).end() < whole(8, false, 0).start());
+        let later = since(7, true, 3, 55);
+        assert_eq!(Doc::from_rowid(*later.start()).seq, 55);
+        assert_eq!(later.end(), whole(7, true, 3).end());
     }
 }

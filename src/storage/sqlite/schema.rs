@@ -84,6 +84,7 @@ CREATE VIRTUAL TABLE terms USING fts5 (
     tokenize = "ascii tokenchars '_-.@+#/:&$%'"
 );
 INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1);
+INSERT INTO terms (terms, rank) VALUES ('automerge', 2);
 
 CREATE TABLE index_stats (
     scope   INTEGER NOT NULL REFERENCES scopes (id),

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use super::error::index_damaged;
 use super::index::Index;
-use super::layout::{Doc, halves, ranges, sees};
+use super::layout::{Doc, ranges, sees, since};
 use super::read::get_in;
 use super::rows::{View, columns, memory, tags_from_json, unexpected, visible};
 use super::unindexed;
@@ -16,7 +16,7 @@ use crate::policy::ReadGrant;
 use crate::record::{Memory, Tag};
 use crate::search::analysis::{self, DocumentTerms};
 use crate::search::{
-    Beside, COMMON, Candidate, Posting, SAMPLE, Source, find, round_frequency, round_length,
+    Beside, COMMON, Candidate, Found, Posting, SAMPLE, Source, find, round_frequency, round_length,
 };
 use crate::session::AgentId;
 use crate::storage::{Hit, SearchRequest};
@@ -30,7 +30,7 @@ pub(super) fn search(
         return Ok(Vec::new());
     };
     let index = Index::of(db)?;
-    let mut seen = Seen::read(db, view, grant.agent())?;
+    let mut seen = Seen::of(db, view, grant.agent())?;
     if !index.is_whole() {
         unindexed::add(&mut seen.expired, index, view, &request.query)?;
     }
@@ -42,7 +42,7 @@ pub(super) fn search(
 
 /// How many records a view sees.
 pub(super) fn count(db: &Connection, view: View, agent: &AgentId) -> Result<u64> {
-    Seen::read(db, view, agent)?.records()
+    Seen::of(db, view, agent)?.records()
 }
 
 /// What a view sees of the index and the records.
@@ -54,7 +54,7 @@ struct Seen<'db> {
 }
 
 impl<'db> Seen<'db> {
-    fn read(db: &'db Connection, view: View, agent: &AgentId) -> Result<Self> {
+    fn of(db: &'db Connection, view: View, agent: &AgentId) -> Result<Self> {
         Ok(Self {
             db,
             view,
@@ -64,48 +64,79 @@ impl<'db> Seen<'db> {
     }
 }
 
+impl Seen<'_> {
+    /// The records of these halves that match, ascending if the halves are.
+    fn matching(&self, wanted: &str, sampled: &[bool]) -> Result<Vec<Posting>> {
+        let scope = &self.scope;
+        let half = |half: &bool| ranges(scope.scope, *half, scope.slots.iter().copied());
+        read_rows(self.db, wanted, sampled.iter().flat_map(half))
+    }
+
+    /// The records that match, of those with at least this sequence number; ascending.
+    fn matching_since(&self, wanted: &str, seq: i64) -> Result<Vec<Posting>> {
+        let scope = &self.scope;
+        let half = |half: bool| {
+            let slots = scope.slots.iter();
+            slots.map(move |slot| since(scope.scope, half, *slot, seq))
+        };
+        read_rows(self.db, wanted, [false, true].into_iter().flat_map(half))
+    }
+}
+
 impl Source for Seen<'_> {
     fn records(&self) -> Result<u64> {
         Ok(self.expired.correct_count(self.scope.records))
     }
 
-    fn common(&self, term: &str) -> Result<Option<u64>> {
-        let mut sampled = Vec::new();
-        for slot in &self.scope.slots {
-            let [_, range] = halves(self.view.scope, *slot);
-            self.scope
-                .read(self.db, &phrase(term), &range, &mut sampled)?;
+    fn look_up(&self, term: &str) -> Result<Found> {
+        if self.records()? <= COMMON {
+            return Ok(Found::All(self.having(term)?));
         }
+        let mut sampled = self.matching(&phrase(term), &[true])?;
         self.expired
             .correct(term, &mut sampled, |doc, _| Doc::from_rowid(doc).sampled);
-        let having = u64::try_from(sampled.len()).unwrap_or(u64::MAX);
-        let having = having.saturating_mul(SAMPLE);
-        Ok(Some(having).filter(|having| *having > COMMON))
+        let count = u64::try_from(sampled.len()).unwrap_or(u64::MAX);
+        let count = count.saturating_mul(SAMPLE);
+        if count > COMMON {
+            return Ok(Found::Common(count));
+        }
+        let mut all = self.matching(&phrase(term), &[false])?;
+        self.expired
+            .correct(term, &mut all, |doc, _| !Doc::from_rowid(doc).sampled);
+        all.append(&mut sampled);
+        Ok(Found::All(all))
     }
 
-    fn postings(&self, term: &str) -> Result<Vec<Posting>> {
-        let mut postings = self.scope.read_all(self.db, &phrase(term))?;
+    fn having(&self, term: &str) -> Result<Vec<Posting>> {
+        let mut postings = self.matching(&phrase(term), &[false, true])?;
         self.expired.correct(term, &mut postings, |_, _| true);
         Ok(postings)
     }
 
-    fn postings_with(&self, term: &str, any: &[&str]) -> Result<Vec<Posting>> {
+    fn having_with(&self, term: &str, any: &[&str]) -> Result<Vec<Posting>> {
         let others: Vec<String> = any.iter().map(|term| phrase(term)).collect();
         let both = format!("({}) AND {}", others.join(" OR "), phrase(term));
-        let mut postings = self.scope.read_all(self.db, &both)?;
+        let mut postings = self.matching(&both, &[false, true])?;
         let with =
             |_, terms: &DocumentTerms| any.iter().any(|term| count_of(terms, term).is_some());
         self.expired.correct(term, &mut postings, with);
         Ok(postings)
     }
 
+    /// Looks through the last saved, and if they aren't enough through four times as many.
     fn latest(&self, term: &str, count: usize) -> Result<Vec<Posting>> {
-        let hidden = self.expired.hidden.len();
-        let mut postings = self
-            .scope
-            .read_latest(self.db, &phrase(term), count + hidden)?;
-        self.expired.correct(term, &mut postings, |_, _| true);
-        Ok(postings)
+        let next_seq = self.scope.next_seq(self.db)?;
+        let mut window = i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(4);
+        loop {
+            let from = next_seq.saturating_sub(window).max(0);
+            let mut postings = self.matching_since(&phrase(term), from)?;
+            let since = |doc, _: &DocumentTerms| Doc::from_rowid(doc).seq >= from;
+            self.expired.correct(term, &mut postings, since);
+            if postings.len() >= count || from == 0 {
+                return Ok(postings);
+            }
+            window = window.saturating_mul(4);
+        }
     }
 
     fn saved(&self, doc: i64) -> i64 {
@@ -157,53 +188,29 @@ impl VisibleScope {
         })
     }
 
-    /// The records that match, ascending.
-    fn read_all(&self, db: &Connection, wanted: &str) -> Result<Vec<Posting>> {
-        let mut postings = Vec::new();
-        for range in ranges(self.scope, self.slots.iter().copied()) {
-            self.read(db, wanted, &range, &mut postings)?;
-        }
-        Ok(postings)
+    /// The sequence number of the record that is saved next.
+    fn next_seq(&self, db: &Connection) -> Result<i64> {
+        let mut select = db.prepare_cached("SELECT next_seq FROM scopes WHERE id = ?1")?;
+        Ok(select.query_row([self.scope], |row| row.get(0))?)
     }
+}
 
-    /// Adds the records of a range that match, ascending.
-    fn read(
-        &self,
-        db: &Connection,
-        wanted: &str,
-        range: &RangeInclusive<i64>,
-        postings: &mut Vec<Posting>,
-    ) -> Result<()> {
-        let sql = "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
-        let mut select = db.prepare_cached(sql)?;
+/// The records in these ranges that match.
+fn read_rows(
+    db: &Connection,
+    wanted: &str,
+    ranges: impl Iterator<Item = RangeInclusive<i64>>,
+) -> Result<Vec<Posting>> {
+    let sql = "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
+    let mut select = db.prepare_cached(sql)?;
+    let mut postings = Vec::new();
+    for range in ranges {
         let mut rows = select.query(params![wanted, range.start(), range.end()])?;
         while let Some(row) = rows.next()? {
-            add_row(postings, row.get(0)?);
+            add_row(&mut postings, row.get(0)?);
         }
-        Ok(())
     }
-
-    /// The records that match and were saved last, ascending; some that were saved before them too.
-    fn read_latest(&self, db: &Connection, wanted: &str, count: usize) -> Result<Vec<Posting>> {
-        let sql = "SELECT rowid FROM terms WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3
-                   ORDER BY rowid DESC LIMIT ?4";
-        let mut select = db.prepare_cached(sql)?;
-        // Each may have two rows.
-        let limit = i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(2);
-        let mut found: Vec<i64> = Vec::new();
-        for range in self.slots.iter().flat_map(|slot| halves(self.scope, *slot)) {
-            let mut rows = select.query(params![wanted, range.start(), range.end(), limit])?;
-            while let Some(row) = rows.next()? {
-                found.push(row.get(0)?);
-            }
-        }
-        found.sort_unstable();
-        let mut postings = Vec::new();
-        for row in found {
-            add_row(&mut postings, row);
-        }
-        Ok(postings)
-    }
+    Ok(postings)
 }
 
 /// A term as FTS5 looks for it: a quoted string is one phrase, and no term holds a quote.
