@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::analysis::is_function_word;
 use super::bm25::to_f64;
 use super::letters::{Letter, letter};
-use super::{K1, MAX_GRAMS, READ_BYTES};
+use super::{K1, MAX_GRAMS, PARTS, READ_BYTES};
 
 /// Four letters, or the three of a word of one with its ends.
 type Gram = u128;
@@ -40,7 +40,7 @@ impl Grams {
 
     /// A word of many parts counts more than a short one, but not as many times more.
     fn add(&mut self, word: &[Gram]) {
-        let weight = 0.85 / to_f64(word.len()).sqrt();
+        let weight = PARTS / to_f64(word.len()).sqrt();
         for gram in word {
             let next = self.weights.len();
             if next == MAX_GRAMS && !self.places.contains_key(gram) {

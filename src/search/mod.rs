@@ -52,6 +52,9 @@ pub fn is_sampled(key: &str) -> bool {
 /// So many of the best by BM25 are read again.
 pub const CLOSE: usize = 100;
 
+/// How much the parts of a word count beside the word itself.
+pub const PARTS: f64 = 0.85;
+
 /// So many of the best have records beside them that are looked at.
 pub const LENDERS: usize = 20;
 

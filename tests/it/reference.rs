@@ -8,7 +8,8 @@ use strandline::Classification as Level;
 use strandline::ErrorKind::*;
 use strandline::Limits;
 use strandline::search::{
-    B, K1, LENGTH, NEAR, NEXT, RESERVE, frequency_of, length_of, round_frequency, round_length,
+    B, K1, LENGTH, NEAR, NEXT, PARTS, RESERVE, frequency_of, length_of, round_frequency,
+    round_length,
 };
 use strandline::storage::VersionState::{Deleted, Live, Superseded};
 
@@ -214,7 +215,7 @@ fn parts(query: &[&str], visible: &[Row]) -> Vec<Vec<f64>> {
     let words = weighed(query.iter().map(|word| ((*word).to_owned(), 1.0)));
     let grams = weighed(query.iter().flat_map(|word| {
         let grams = grams(word);
-        let weight = 1.0 / (grams.len() as f64).sqrt();
+        let weight = PARTS / (grams.len() as f64).sqrt();
         grams.into_iter().map(move |gram| (gram, weight))
     }));
     let word_counts: Vec<Vec<usize>> = visible

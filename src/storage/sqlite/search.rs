@@ -140,9 +140,10 @@ impl Source for Seen<'_> {
     }
 
     fn saved(&self, doc: i64) -> i64 {
-        match planted!(TiesByRow) {
-            true => doc,
-            false => Doc::from_rowid(doc).seq,
+        if planted!(TiesByRow) {
+            doc
+        } else {
+            Doc::from_rowid(doc).seq
         }
     }
 
@@ -151,6 +152,18 @@ impl Source for Seen<'_> {
     }
 
     fn beside(&self, doc: i64) -> Result<Beside> {
+        const BEFORE: &str = concat!(
+            "SELECT r.doc FROM records r INDEXED BY records_session
+         WHERE r.session = ?4 AND r.id < ?5 AND ",
+            visible!(),
+            " ORDER BY r.id DESC LIMIT 2"
+        );
+        const AFTER: &str = concat!(
+            "SELECT r.doc FROM records r INDEXED BY records_session
+         WHERE r.session = ?4 AND r.id > ?5 AND ",
+            visible!(),
+            " ORDER BY r.id LIMIT 2"
+        );
         beside(self.db, self.view, doc)
     }
 }
@@ -373,18 +386,6 @@ fn beside(db: &Connection, view: View, doc: i64) -> Result<Beside> {
     let id: i64 = row.get(0)?;
     let session = row.get_ref(1)?.as_str();
     let session = session.map_err(|_| unexpected("session id"))?;
-    const BEFORE: &str = concat!(
-        "SELECT r.doc FROM records r INDEXED BY records_session
-         WHERE r.session = ?4 AND r.id < ?5 AND ",
-        visible!(),
-        " ORDER BY r.id DESC LIMIT 2"
-    );
-    const AFTER: &str = concat!(
-        "SELECT r.doc FROM records r INDEXED BY records_session
-         WHERE r.session = ?4 AND r.id > ?5 AND ",
-        visible!(),
-        " ORDER BY r.id LIMIT 2"
-    );
     let walk = |sql: &str| -> Result<Vec<i64>> {
         let mut select = db.prepare_cached(sql)?;
         let (scope, now) = (view.scope, view.now);
