@@ -152,18 +152,6 @@ impl Source for Seen<'_> {
     }
 
     fn beside(&self, doc: i64) -> Result<Beside> {
-        const BEFORE: &str = concat!(
-            "SELECT r.doc FROM records r INDEXED BY records_session
-         WHERE r.session = ?4 AND r.id < ?5 AND ",
-            visible!(),
-            " ORDER BY r.id DESC LIMIT 2"
-        );
-        const AFTER: &str = concat!(
-            "SELECT r.doc FROM records r INDEXED BY records_session
-         WHERE r.session = ?4 AND r.id > ?5 AND ",
-            visible!(),
-            " ORDER BY r.id LIMIT 2"
-        );
         beside(self.db, self.view, doc)
     }
 }
@@ -379,6 +367,18 @@ fn read(db: &Connection, view: View, doc: i64, look: &mut dyn FnMut(&[&str])) ->
 
 /// The visible records that the session of this one saved before and after it.
 fn beside(db: &Connection, view: View, doc: i64) -> Result<Beside> {
+    const BEFORE: &str = concat!(
+        "SELECT r.doc FROM records r INDEXED BY records_session
+         WHERE r.session = ?4 AND r.id < ?5 AND ",
+        visible!(),
+        " ORDER BY r.id DESC LIMIT 2"
+    );
+    const AFTER: &str = concat!(
+        "SELECT r.doc FROM records r INDEXED BY records_session
+         WHERE r.session = ?4 AND r.id > ?5 AND ",
+        visible!(),
+        " ORDER BY r.id LIMIT 2"
+    );
     let sql = "SELECT id, session FROM records INDEXED BY records_doc WHERE doc = ?1";
     let mut select = db.prepare_cached(sql)?;
     let mut rows = select.query([doc])?;
