@@ -220,6 +220,7 @@ impl Driver {
             session: parse(fields.optional_text("session")?)?,
             key: parse(fields.optional_text("key")?)?,
             limit: fields.optional_number("limit")?.unwrap_or(usize::MAX),
+            ..Query::default()
         };
         fields.finish()?;
         let entries = self.store.host().audit(&query)?;

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::grant::{HostGrant, ReadGrant, WriteGrant};
+use super::noted::Reads;
 use super::rule::{Request, Rule};
 use crate::audit::{Action, Decision, Event, Facts};
 use crate::classification::Classification;
@@ -26,6 +27,7 @@ pub(crate) struct Gate {
     provider: Arc<dyn StorageProvider>,
     rules: Vec<Arc<dyn Rule>>,
     clock: Arc<dyn Clock>,
+    reads: Reads,
     /// The sessions that are open now, so that every handle of an id shares one taint.
     live: Mutex<HashMap<SessionId, Weak<Inner>>>,
     /// The state of sessions whose last rise could not be recorded, also once their handles are gone.
@@ -71,11 +73,13 @@ impl Gate {
         provider: Arc<dyn StorageProvider>,
         rules: Vec<Arc<dyn Rule>>,
         clock: Arc<dyn Clock>,
+        reads: Reads,
     ) -> Self {
         Self {
             provider,
             rules,
             clock,
+            reads,
             live: Mutex::new(HashMap::new()),
             owed: Mutex::new(HashMap::new()),
         }
@@ -83,6 +87,10 @@ impl Gate {
 
     pub(crate) fn provider(&self) -> &dyn StorageProvider {
         &*self.provider
+    }
+
+    pub(super) fn reads(&self) -> Reads {
+        self.reads
     }
 
     pub(crate) fn now(&self) -> DateTime<Utc> {
@@ -329,11 +337,17 @@ impl Gate {
             key,
             tool,
         };
-        let Some(denial) = self.rules.iter().find_map(|rule| rule.judge(&request)) else {
+        let denied = |rule: &Arc<dyn Rule>| Some((rule.name().to_owned(), rule.judge(&request)?));
+        let Some((rule, denial)) = self.rules.iter().find_map(denied) else {
             return Ok(());
         };
         let error = Error::new(ErrorKind::Denied, format!("denied: {}", denial.reason()));
-        self.refuse(session, agent, act, level, &error)?;
+        let facts = self.facts(session, agent, act, level, Decision::Refused);
+        self.provider.append(&Event::new(Facts {
+            rule: Some(rule),
+            detail: Some(error.to_string()),
+            ..facts
+        }))?;
         Err(error)
     }
 
@@ -364,7 +378,23 @@ impl Gate {
         decision: Decision,
         detail: String,
     ) -> Result<()> {
+        let facts = self.facts(session, agent, act, level, decision);
         self.provider.append(&Event::new(Facts {
+            detail: Some(detail),
+            ..facts
+        }))
+    }
+
+    /// What an entry of this act holds, but for what came of it.
+    pub(super) fn facts(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        act: Act<'_>,
+        level: Classification,
+        decision: Decision,
+    ) -> Facts {
+        Facts {
             at: self.now(),
             session: session.clone(),
             agent: agent.clone(),
@@ -374,8 +404,9 @@ impl Gate {
             level,
             key: act.key.cloned(),
             version: None,
-            detail: Some(detail),
-        }))
+            rule: None,
+            detail: None,
+        }
     }
 
     /// What the store has of a session.
