@@ -41,7 +41,7 @@ impl Gate {
                     Some(only) if act.action == Action::Get => Some(only.version),
                     _ => None,
                 },
-                detail: Some(format!("{} records", versions.len())),
+                detail: Some(format!("found {}", versions.len())),
                 ..self.facts(session.id(), session.agent(), act, level, Decision::Allowed)
             }
         });

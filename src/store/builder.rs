@@ -162,7 +162,7 @@ impl StoreBuilder {
     /// store.search(&session, Search::new("who is Ada?"))?;
     /// let newest = &store.host().audit(&Query::default())?[0].facts;
     /// assert_eq!(newest.action, Action::Search);
-    /// assert_eq!(newest.detail.as_deref(), Some("0 records"));
+    /// assert_eq!(newest.detail.as_deref(), Some("found 0"));
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn audit_reads(mut self, audit: bool) -> Self {
