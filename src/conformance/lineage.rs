@@ -1,5 +1,7 @@
 //! Clause 18: the lineage.
 
+use std::slice::from_ref;
+
 use super::Subject;
 use super::audit::refusal;
 use super::durable::{fill, observe};
@@ -26,8 +28,8 @@ pub(super) fn c18_a_reading_leaves_its_entry<S: Subject>(scene: Scene<S>) {
     let saved = id(&ada.save("k", "v"));
     let facts = refusal(&ada);
     scene.note_read("s-1", Some(facts.clone()), &[]);
-    scene.note_read("s-1", Some(facts.clone()), &[saved.clone()]);
-    scene.note_read("s-1", Some(facts.clone()), &[saved.clone()]);
+    scene.note_read("s-1", Some(facts.clone()), from_ref(&saved));
+    scene.note_read("s-1", Some(facts.clone()), from_ref(&saved));
     scene.note_read("s-2", None, &[saved]);
     let entries = scene.whole_audit();
     let found: Vec<&Facts> = entries.iter().take(3).map(|entry| &entry.facts).collect();
@@ -79,7 +81,7 @@ pub(super) fn c18_what_was_saved_after_is_derived<S: Subject>(scene: Scene<S>) {
     let source = id(&ada.save("a", "v"));
     let reader = ada.session("s-2");
     reader.save("before", "v");
-    scene.note_read("s-2", None, &[source.clone()]);
+    scene.note_read("s-2", None, from_ref(&source));
     reader.save_all(&[
         super::scene::record("y", "v"),
         super::scene::record("x", "v"),
@@ -103,9 +105,9 @@ pub(super) fn c18_the_first_read_counts<S: Subject>(scene: Scene<S>) {
     let ada = scene.ada();
     let source = id(&ada.save("a", "v"));
     let reader = ada.session("s-2");
-    scene.note_read("s-2", None, &[source.clone()]);
+    scene.note_read("s-2", None, from_ref(&source));
     let saved = id(&reader.save("k", "v"));
-    scene.note_read("s-2", None, &[source.clone()]);
+    scene.note_read("s-2", None, from_ref(&source));
     scene.note_read("s-2", None, &[source.clone(), source.clone()]);
     ada.same(
         keys(&scene.sources(&saved)),
@@ -118,7 +120,7 @@ pub(super) fn c18_the_first_read_counts<S: Subject>(scene: Scene<S>) {
 pub(super) fn c18_reads_are_of_one_session<S: Subject>(scene: Scene<S>) {
     let ada = scene.ada();
     let source = id(&ada.save("a", "v"));
-    scene.note_read("s-2", None, &[source.clone()]);
+    scene.note_read("s-2", None, from_ref(&source));
     let other = id(&ada.session("s-3").save("other", "v"));
     let near = id(&ada.session("s-2 ").save("near", "v"));
     let own = id(&ada.session("s-2").save("own", "v"));
@@ -134,7 +136,7 @@ pub(super) fn c18_a_version_is_one_of_its_key_and_level<S: Subject>(scene: Scene
     let second = id(&ada.save("k", "two"));
     let high = id(&ada.up_to(Internal).save("k", "high"));
     let bobs = id(&scene.agent("bob").save("k", "bob's"));
-    scene.note_read("s-2", None, &[first.clone()]);
+    scene.note_read("s-2", None, from_ref(&first));
     let reader = ada.session("s-2");
     let saved = id(&reader.save("k", "three"));
     let found = scene.sources(&saved);

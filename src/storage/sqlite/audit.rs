@@ -140,7 +140,7 @@ const fn index(query: &Query) -> &'static str {
 
 /// The first stored instant that isn't before this one.
 fn micros_up(time: chrono::DateTime<chrono::Utc>) -> i64 {
-    let whole = time.timestamp_subsec_nanos() % 1_000 == 0;
+    let whole = time.timestamp_subsec_nanos().is_multiple_of(1_000);
     micros(time).saturating_add(i64::from(!whole))
 }
 

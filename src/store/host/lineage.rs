@@ -104,7 +104,7 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn why(&self, version: &VersionId) -> Result<Option<Why>> {
-        let saves = Query {
+        let of_key = Query {
             agent: Some(version.agent.clone()),
             namespace: Some(version.namespace.clone()),
             key: Some(version.key.clone()),
@@ -115,10 +115,10 @@ impl Host {
         let is_save = |entry: &Entry| {
             entry.facts.action.stores() && entry.facts.version == Some(version.version)
         };
-        let Some(saved) = self.oldest(saves, is_save)? else {
+        let Some(saved) = self.oldest(of_key, is_save)? else {
             return Ok(None);
         };
-        let rises = Query {
+        let of_session = Query {
             session: Some(saved.facts.session.clone()),
             namespace: Some(Namespace::SESSION),
             level: Some(version.level),
@@ -127,7 +127,7 @@ impl Host {
             ..Query::default()
         };
         let is_rise = |entry: &Entry| matches!(entry.facts.action, Action::Open | Action::Raise);
-        let cause = self.oldest(rises, is_rise)?;
+        let cause = self.oldest(of_session, is_rise)?;
         Ok(Some(Why { saved, cause }))
     }
 
