@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
-use strandline::audit::{Action, Decision, Query};
+use strandline::audit::{Action, Decision, Query, Verification};
 use strandline::storage::{Namespace, VersionState};
 use strandline::{Classification, Clock, Draft, List, MemoryStore, Search, Session};
 
@@ -201,6 +201,9 @@ fn the_first_formats_sessions_history_and_audit_go_on() {
     let refused = |entry: &&strandline::audit::Entry| entry.facts.decision == Decision::Refused;
     let refused = audit.iter().find(refused).unwrap();
     assert_eq!(refused.facts.action, Action::Delete);
+    // The hashes in the file are of the encoding that it was made with, which never changes.
+    let found = store.host().verify(None).unwrap();
+    assert!(matches!(found, Verification::Sound(anchor) if anchor.entries == audit[0].seq));
 }
 
 #[test]

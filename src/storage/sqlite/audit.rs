@@ -26,18 +26,28 @@ pub(super) fn recorded(db: &Connection) -> Result<i64> {
     Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// The hash of the newest entry.
-fn head(db: &Connection) -> Result<Digest> {
-    let sql = "SELECT hash FROM audit ORDER BY seq DESC LIMIT 1";
-    let hash = db.prepare_cached(sql)?.query_row([], |row| row.get(0));
-    Ok(hash.optional()?.map_or(Digest::ZERO, Digest::from_bytes))
+/// The highest number that was ever given, and the hash of the newest entry that there is.
+fn head(db: &Connection) -> Result<(i64, Digest)> {
+    let sql =
+        "SELECT max(a.seq, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)),
+                      a.hash
+               FROM audit a ORDER BY a.seq DESC LIMIT 1";
+    let newest = db
+        .prepare_cached(sql)?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    match newest {
+        Some((seq, hash)) => Ok((seq, Digest::from_bytes(hash))),
+        None => Ok((recorded(db)?, Digest::ZERO)),
+    }
 }
 
 /// Adds an entry. The writer's transaction holds the file's only write lock, so the entry before it
 /// stays the last, whatever other processes do.
 pub(super) fn append(db: &Connection, facts: &Facts) -> Result<()> {
-    let seq = recorded(db)?.saturating_add(1);
-    let hash = Digest::of_entry(&head(db)?, seq.unsigned_abs(), facts);
+    let (last, previous) = head(db)?;
+    let seq = last.saturating_add(1);
+    let hash = Digest::of_entry(&previous, seq.unsigned_abs(), facts);
     let sql = concat!(
         "INSERT INTO audit (",
         columns!(),
