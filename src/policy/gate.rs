@@ -104,7 +104,7 @@ impl Gate {
 
     /// Leave to read at the taint that the session has now.
     pub(crate) fn read(self: &Arc<Self>, session: &Session, act: Act<'_>) -> Result<ReadGrant> {
-        let level = match self.settled(session)? {
+        let level = match self.settled_for(session, act)? {
             hold if planted!(ReadsAtCeiling) => hold.ceiling,
             hold => hold.taint,
         };
@@ -129,7 +129,7 @@ impl Gate {
     ) -> Result<T> {
         for _ in Classification::ALL {
             let result = {
-                let hold = self.settled(session)?;
+                let hold = self.settled_for(session, act)?;
                 let level = hold.taint;
                 self.judge(session.id(), session.agent(), act, level)?;
                 write(&WriteGrant {
@@ -229,7 +229,7 @@ impl Gate {
             .and_then(Weak::upgrade)
             .map(Session::from_inner);
         if let Some(session) = known {
-            same_agent(session.agent(), agent)?;
+            self.same_agent(id, session.agent(), agent, taint)?;
             let mut state = session.change();
             // Another process may have raised it since.
             self.absorb(id, &mut state)?;
@@ -239,7 +239,7 @@ impl Gate {
         }
         let mut state = match self.load(id)? {
             Some((owner, state)) => {
-                same_agent(&owner, agent)?;
+                self.same_agent(id, &owner, agent, taint)?;
                 state
             }
             None => SessionState::new(),
@@ -250,12 +250,32 @@ impl Gate {
         self.admit(id, agent, &mut state, taint, ceiling)?;
         if let Some((owner, _)) = self.load(id)? {
             // Another process may have opened the id between the two looks; the first to do so owns it.
-            same_agent(&owner, agent)?;
+            self.same_agent(id, &owner, agent, taint)?;
         }
         state.handed_out = true;
         let session = Session::new(id.clone(), agent.clone(), Arc::clone(self), state);
         live.insert(id.clone(), Arc::downgrade(session.inner()));
         Ok(session)
+    }
+
+    /// Refuses a session that another agent owns.
+    fn same_agent(
+        &self,
+        id: &SessionId,
+        owner: &AgentId,
+        agent: &AgentId,
+        level: Classification,
+    ) -> Result<()> {
+        if owner == agent {
+            return Ok(());
+        }
+        let error = Error::new(
+            ErrorKind::SessionMismatch,
+            "the session id belongs to another agent",
+        );
+        let act = Act::new(Action::Open, &Namespace::SESSION);
+        self.refuse(id, agent, act, level, &error)?;
+        Err(error)
     }
 
     /// Applies what an opening asks for to the session's state, and records it.
@@ -293,6 +313,22 @@ impl Gate {
         self.record(id, agent, state, Action::Open)?;
         // Another process may have raised the session above the ceiling meanwhile.
         state.tighten(ceiling)
+    }
+
+    /// As [`settled`](Self::settled); a session at its end is refused in the audit.
+    fn settled_for<'s>(
+        self: &Arc<Self>,
+        session: &'s Session,
+        act: Act<'_>,
+    ) -> Result<TaintHold<'s>> {
+        let settled = self.settled(session);
+        if let Err(error) = &settled
+            && error.kind() == ErrorKind::CeilingExceeded
+        {
+            let level = session.taint();
+            self.refuse(session.id(), session.agent(), act, level, error)?;
+        }
+        settled
     }
 
     /// The session's state, held once its taint is recorded.
@@ -486,14 +522,4 @@ impl Gate {
 
 fn refused_at_recorded_taint() -> Error {
     Error::internal("the provider refuses a write at the session's recorded taint")
-}
-
-fn same_agent(owner: &AgentId, agent: &AgentId) -> Result<()> {
-    if owner == agent {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::SessionMismatch,
-        "the session id belongs to another agent",
-    ))
 }

@@ -392,6 +392,31 @@ fn a_denial_names_the_rule<H: Home>() {
     );
 }
 
+fn an_opening_by_another_agent_is_noted<H: Home>() {
+    let home = H::new();
+    let store = home.open(MemoryStore::builder());
+    let session = store.session("s", "owner").open().unwrap();
+    for _ in 0..2 {
+        let refused = store.session("s", "other").open().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::SessionMismatch);
+        let newest = &store.host().audit(&Query::default()).unwrap()[0].facts;
+        assert_eq!(newest.action, Action::Open);
+        assert_eq!(newest.decision, Decision::Refused);
+        assert_eq!(
+            (newest.session.as_str(), newest.agent.as_str()),
+            ("s", "other")
+        );
+    }
+    drop(session);
+    let other = home.open(MemoryStore::builder());
+    other.session("s", "other").open().unwrap_err();
+    let query = Query {
+        decision: Some(Decision::Refused),
+        ..Query::default()
+    };
+    assert_eq!(store.host().audit(&query).unwrap().len(), 3);
+}
+
 fn reads_leave_entries_when_the_host_asks<H: Home>() {
     let home = H::new();
     let store = home.open(MemoryStore::builder().audit_reads(true));
@@ -487,6 +512,7 @@ macro_rules! on_each_provider {
 
 on_each_provider! {
     a_denial_names_the_rule
+    an_opening_by_another_agent_is_noted
     reads_leave_entries_when_the_host_asks
     no_entry_holds_what_is_remembered_or_asked
 }
