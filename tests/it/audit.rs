@@ -305,6 +305,32 @@ fn a_chain_that_was_written_anew_is_found_by_an_anchor() {
 }
 
 #[test]
+fn a_long_chain_is_checked_to_its_end() {
+    let file = Tampered::new();
+    let store = open(&file.path);
+    let session = store.session("s-2", "other").open().unwrap();
+    let drafts = (0..1_000).map(|i| Draft::new(format!("k{i}"), "v"));
+    store.save_all(&session, drafts).unwrap();
+    let last = ENTRIES + 1 + 1_000;
+    for seq in [255, 256, 257, 512, 513, last] {
+        let changed = format!("UPDATE audit SET at = at - 1 WHERE seq = {seq}");
+        let found = file.after(&changed, None);
+        assert_eq!(found, broken(seq, FlawKind::Changed));
+        let removed = format!("DELETE FROM audit WHERE seq = {seq}");
+        let found = file.after(&removed, None);
+        assert_eq!(found, broken(seq, FlawKind::Missing));
+    }
+    let swapped = format!(
+        "UPDATE audit SET seq = -1 WHERE seq = 100;
+         UPDATE audit SET seq = 100 WHERE seq = {last};
+         UPDATE audit SET seq = {last} WHERE seq = -1;"
+    );
+    let found = file.after(&swapped, None);
+    assert_eq!(found, broken(100, FlawKind::Moved));
+    assert!(file.verify(Some(&file.anchor)).is_sound());
+}
+
+#[test]
 fn an_anchor_holds_while_the_chain_grows_and_comes_back_from_text() {
     let file = Tampered::new();
     let anchor: Anchor = file.anchor.to_string().parse().unwrap();
