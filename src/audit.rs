@@ -1,13 +1,60 @@
 //! What was decided, for which session, and when. For the host only.
 //!
 //! Every write, deletion, opening of a session, rise of a taint and refusal leaves an [`Entry`], in
-//! the transaction of the act itself (invariant I6). Read them with
-//! [`Host::audit`](crate::Host::audit). No entry holds a memory's content or a query.
+//! the transaction of the act itself (invariant I6); reads too, where
+//! [`StoreBuilder::audit_reads`](crate::StoreBuilder::audit_reads) asks for it. No entry holds a memory's
+//! content or a query.
+//!
+//! Read entries with [`Host::audit`](crate::Host::audit), check that none was changed with
+//! [`Host::verify`](crate::Host::verify), and copy them to a file that proves itself with
+//! [`Host::export_audit`](crate::Host::export_audit).
+//!
+//! # The chain
+//!
+//! Entries are numbered from 1 without gaps, and each has a hash over the one before, so that no entry
+//! can be changed, removed or moved without breaking all that follow. Entry `n` has
+//!
+//! ```text
+//! hash(n) = SHA-256( "strandline/audit/1" ‖ hash(n-1) ‖ number(n) ‖ facts(n) )
+//! hash(0) = 32 zero bytes
+//!
+//! facts   = number(at) ‖ text(session) ‖ text(agent) ‖ text(namespace) ‖ text(action)
+//!           ‖ text(decision) ‖ text(level) ‖ optional text(key) ‖ optional number(version)
+//!           ‖ optional text(rule) ‖ optional text(detail)
+//!
+//! number(x)   = 8 bytes, big-endian, two's complement; `at` in microseconds since 1970, UTC
+//! text(x)     = number(length of x in bytes) ‖ x in UTF-8
+//! optional(x) = byte 0 where there is none, else byte 1 ‖ x
+//! ```
+//!
+//! where `‖` joins bytes, and actions, decisions and levels are the names that they have as JSON. Every
+//! part has a fixed length or says its length, so no two sets of facts have the same encoding.
+//! [`Digest::of_entry`] computes it.
+//!
+//! Whoever can write the file can also write the whole chain anew, or cut off its end together with the
+//! store's own count. An [`Anchor`], kept where they can't write, detects both.
+//!
+//! # What it costs
+//!
+//! An entry is one row more in a transaction that there is anyway; its hash takes a microsecond or two.
+//! [`Query`] says which queries have an index.
+
+mod chain;
+mod digest;
+mod export;
+mod query;
 
 use std::fmt;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+
+pub(crate) use chain::Walk;
+pub use chain::{Anchor, Flaw, FlawKind, Link, Trail, Verification};
+pub use digest::Digest;
+pub use export::verify_export;
+pub(crate) use export::write_line;
+pub use query::Query;
 
 use crate::classification::Classification;
 use crate::record::MemoryKey;
@@ -50,6 +97,11 @@ impl Action {
         Self::ToolCall,
     ];
 
+    /// Whether an allowed act of this kind has stored the version that its entry names.
+    pub(crate) const fn stores(self) -> bool {
+        matches!(self, Self::Save)
+    }
+
     /// The action's name, lower case.
     ///
     /// ```
@@ -90,6 +142,20 @@ pub enum Decision {
     Refused,
 }
 
+impl Decision {
+    /// The decision's name, lower case.
+    ///
+    /// ```
+    /// assert_eq!(strandline::audit::Decision::Refused.as_str(), "refused");
+    /// ```
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// One entry's facts. `Debug` shows no key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
@@ -109,9 +175,12 @@ pub struct Facts {
     pub level: Classification,
     /// The record's key, where there is one.
     pub key: Option<MemoryKey>,
-    /// The version that was written or deleted.
+    /// The version that was written, deleted or read.
     pub version: Option<u64>,
-    /// More: why it was refused, the reason of a raise, the fields that the gate ignored.
+    /// The [name](crate::policy::Rule::name) of the host's rule that denied it, where one did.
+    pub rule: Option<String>,
+    /// More: why it was refused, the reason of a raise, the fields that the gate ignored, how many
+    /// records a read returned.
     pub detail: Option<String>,
 }
 
@@ -135,6 +204,8 @@ pub struct Entry {
     /// What happened.
     #[serde(flatten)]
     pub facts: Facts,
+    /// The hash over this entry and the [chain](self#the-chain) before it.
+    pub hash: Digest,
 }
 
 /// Facts on their way into a provider that belong to no write: a refusal, or a tool call.
@@ -153,41 +224,5 @@ impl Event {
     /// What is to be stored.
     pub fn facts(&self) -> &Facts {
         &self.facts
-    }
-}
-
-/// Which entries to read. The default is all of them, newest first, up to 100.
-///
-/// ```
-/// use strandline::audit::Query;
-/// use strandline::{Draft, MemoryStore};
-///
-/// let store = MemoryStore::open_in_memory()?;
-/// let session = store.session("s-1", "agent").open()?;
-/// store.save(&session, Draft::new("k", "v"))?;
-/// let entries = store.host().audit(&Query { limit: 1, ..Query::default() })?;
-/// assert_eq!(entries[0].facts.action, strandline::audit::Action::Save);
-/// # Ok::<(), strandline::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
-    /// Only of this agent.
-    pub agent: Option<AgentId>,
-    /// Only of this session.
-    pub session: Option<SessionId>,
-    /// Only of this key.
-    pub key: Option<MemoryKey>,
-    /// At most so many.
-    pub limit: usize,
-}
-
-impl Default for Query {
-    fn default() -> Self {
-        Self {
-            agent: None,
-            session: None,
-            key: None,
-            limit: 100,
-        }
     }
 }

@@ -297,10 +297,11 @@ impl MemoryStore {
     /// ```
     pub fn get(&self, session: &Session, key: &str) -> Result<Option<Memory>> {
         let key = parse_key(key, &self.limits)?;
-        let grant = self
-            .gate
-            .read(session, Act::new(Action::Get, &self.namespace).on(&key))?;
-        self.gate.provider().get(&grant, &key)
+        let act = Act::new(Action::Get, &self.namespace).on(&key);
+        let grant = self.gate.read(session, act)?;
+        let found = self.gate.provider().get(&grant, &key)?;
+        self.gate.note_read(session, act, &grant, &found)?;
+        Ok(found)
     }
 
     /// Searches every memory that this session can see, best first.
@@ -339,9 +340,8 @@ impl MemoryStore {
                 "`max_results` must be a whole number of at least 1",
             ));
         }
-        let grant = self
-            .gate
-            .read(session, Act::new(Action::Search, &self.namespace))?;
+        let act = Act::new(Action::Search, &self.namespace);
+        let grant = self.gate.read(session, act)?;
         let limit = max_results.min(self.limits.max_results).max(1);
         let request = SearchRequest {
             query,
@@ -349,6 +349,8 @@ impl MemoryStore {
             neighbours: self.neighbours,
         };
         let found = self.gate.provider().search(&grant, &request)?;
+        let memories = found.iter().map(|hit| &hit.memory);
+        self.gate.note_read(session, act, &grant, memories)?;
         let explainer = explain.then(|| Explainer::new(&request.query));
         let hit = |found: storage::Hit| Hit {
             explanation: explainer.as_ref().map(|by| by.explain(&found.memory)),
@@ -399,9 +401,8 @@ impl MemoryStore {
             .unwrap_or(List::DEFAULT_LIMIT)
             .min(self.limits.page)
             .max(1);
-        let grant = self
-            .gate
-            .read(session, Act::new(Action::List, &self.namespace))?;
+        let act = Act::new(Action::List, &self.namespace);
+        let grant = self.gate.read(session, act)?;
         let after = after.map(Cursor::into_key);
         let page = self.gate.provider().list(
             &grant,
@@ -412,6 +413,7 @@ impl MemoryStore {
                 count,
             },
         )?;
+        self.gate.note_read(session, act, &grant, &page.records)?;
         Ok(Page::from_provider(page))
     }
 

@@ -229,7 +229,8 @@ impl<'db> Saver<'db> {
             ),
             audit: prepare(
                 "INSERT INTO audit (at, session, agent, namespace, action, decision, level, key,
-                 version) VALUES (?1, ?2, ?3, 'memory', 'save', 0, ?4, ?5, 1)",
+                 version, hash)
+                 VALUES (?1, ?2, ?3, 'memory', 'save', 0, ?4, ?5, 1, zeroblob(32))",
             ),
             commit: prepare("COMMIT"),
         }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use strandline::audit::Query;
 use strandline::search::{Explanation, Fragment, MatchedWord};
 use strandline::storage::Version;
 use strandline::tools::Tools;
@@ -15,6 +14,7 @@ use strandline::{
     Clock, Draft, Error, Hit, List, Memory, MemoryStore, Page, Result, Search, Session, Tag,
 };
 
+use super::audit;
 use super::fields::{Fields, invalid};
 
 /// A store, and the sessions that were opened on it by name.
@@ -48,7 +48,11 @@ impl Driver {
     /// Opens the store at the path, or one in memory for `:memory:`.
     pub(crate) fn open(path: &OsStr) -> Result<Self> {
         let clock = Arc::new(SettableClock::default());
-        let builder = MemoryStore::builder().clock(Arc::<SettableClock>::clone(&clock));
+        let is_set = |name| std::env::var_os(name).is_some();
+        let builder = MemoryStore::builder()
+            .clock(Arc::<SettableClock>::clone(&clock))
+            .audit_reads(is_set("STRANDLINE_AUDIT_READS"))
+            .lineage(is_set("STRANDLINE_LINEAGE"));
         let store = if path == ":memory:" {
             builder.open_in_memory()?
         } else {
@@ -81,7 +85,13 @@ impl Driver {
             "list" => self.list(fields),
             "delete" => self.delete(fields),
             "history" => self.history(fields),
-            "audit" => self.audit(fields),
+            "audit" => audit::audit(&self.store.host(), fields),
+            "verify" => audit::verify(&self.store.host(), fields),
+            "export_audit" => audit::export(&self.store.host(), fields),
+            "verify_export" => audit::verify_export(fields),
+            "why" => audit::why(&self.store.host(), fields),
+            "derived_from" => audit::derived_from(&self.store.host(), fields),
+            "derived_into" => audit::derived_into(&self.store.host(), fields),
             "reindex" => self.reindex(fields),
             "clock" => self.set_clock(fields),
             _ => Err(invalid("`op` is none that this program knows")),
@@ -214,18 +224,6 @@ impl Driver {
         Ok(json!({"versions": versions}))
     }
 
-    fn audit(&self, mut fields: Fields) -> Result<Value> {
-        let query = Query {
-            agent: parse(fields.optional_text("agent")?)?,
-            session: parse(fields.optional_text("session")?)?,
-            key: parse(fields.optional_text("key")?)?,
-            limit: fields.optional_number("limit")?.unwrap_or(usize::MAX),
-        };
-        fields.finish()?;
-        let entries = self.store.host().audit(&query)?;
-        Ok(json!({"entries": entries}))
-    }
-
     fn reindex(&self, fields: Fields) -> Result<Value> {
         fields.finish()?;
         Ok(json!({"records": self.store.host().reindex()?}))
@@ -238,10 +236,6 @@ impl Driver {
         self.clock.set(now);
         Ok(json!({"now": now}))
     }
-}
-
-fn parse<T: std::str::FromStr<Err = Error>>(text: Option<String>) -> Result<Option<T>> {
-    text.map(|text| text.parse()).transpose()
 }
 
 /// The reply to a line that is too long to be read.

@@ -1,5 +1,7 @@
 //! The fields of a request.
 
+use std::str::FromStr;
+
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use strandline::{Classification, Error, ErrorKind, Result};
@@ -64,6 +66,22 @@ impl Fields {
             }
             _ => Err(invalid(format!("`{name}` must be a whole number from 0"))),
         }
+    }
+
+    pub(crate) fn optional_u64(&mut self, name: &str) -> Result<Option<u64>> {
+        match self.value(name) {
+            Value::Null => Ok(None),
+            number => number
+                .as_u64()
+                .map(Some)
+                .ok_or_else(|| invalid(format!("`{name}` must be a whole number from 0"))),
+        }
+    }
+
+    /// A text that stands for something else.
+    pub(crate) fn parsed<T: FromStr<Err = Error>>(&mut self, name: &str) -> Result<Option<T>> {
+        let text = self.optional_text(name)?;
+        text.map(|text| text.parse()).transpose()
     }
 
     /// True or false; false if there is none.

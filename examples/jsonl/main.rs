@@ -16,12 +16,24 @@
 //! | `list` | `id`, `tag`?, `limit`?, `cursor`? | `{"memories":[...],"next"}`; without `limit` to the end |
 //! | `delete` | `id`, `key` | `{"deleted":true,"key"}` |
 //! | `history` | `agent`, `key` | `{"versions":[...]}`, newest first |
-//! | `audit` | `agent`?, `key`?, `session`?, `limit`? | `{"entries":[...]}`, newest first |
+//! | `audit` | `agent`?, `key`?, `session`?, `namespace`?, `level`?, `action`?, `decision`?, `from`?, `until`?, `before`?, `limit`? | `{"entries":[...]}`, newest first |
+//! | `verify` | `anchor`? | `{"ok":true,"entries","head","anchor"}`, or `{"ok":false,"first_bad","problem"}` |
+//! | `export_audit` | `path` | the audit as JSON lines: `{"count","anchor"}` |
+//! | `verify_export` | `path`, `anchor`? | as `verify`, of such a file |
+//! | `why` | `agent`, `key`, `level`?, `version`? | why it has its level: `{"saved","cause"}`, both entries |
+//! | `derived_from` `derived_into` | `agent`, `key`, `level`?, `version`?, `depth`?, `limit`? | `{"steps":[...],"complete"}` |
 //! | `reindex` | | makes the search index anew: `{"records"}` |
 //! | `clock` | `now` | fixes the store's clock |
 //!
-//! `id` names a session of this program; times are RFC 3339.
+//! `id` names a session of this program; times are RFC 3339. `from` is included, `until` isn't; `before` is
+//! the `seq` of the last entry of the page before. Without `level` and `version` the last stored version of
+//! a key is meant.
+//!
+//! With the environment variable `STRANDLINE_AUDIT_READS` reads leave entries in the audit, too; with
+//! `STRANDLINE_LINEAGE` the store keeps what each session has read, which `derived_from` and `derived_into`
+//! need.
 
+mod audit;
 mod driver;
 mod fields;
 mod serve;

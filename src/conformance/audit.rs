@@ -16,7 +16,7 @@ fn numbers(entries: &[Entry]) -> Vec<u64> {
 }
 
 /// Facts of something that was refused.
-fn refusal(actor: &Actor<'_>) -> Facts {
+pub(super) fn refusal(actor: &Actor<'_>) -> Facts {
     Facts {
         at: actor.now,
         session: actor.session.clone(),
@@ -27,11 +27,12 @@ fn refusal(actor: &Actor<'_>) -> Facts {
         level: actor.level,
         key: None,
         version: None,
+        rule: None,
         detail: Some("it's not \"allowed\" \0 部署".into()),
     }
 }
 
-fn append(scene: &Scene<impl Subject>, facts: &Facts) {
+pub(super) fn append(scene: &Scene<impl Subject>, facts: &Facts) {
     let provider: &dyn StorageProvider = scene.provider();
     scene
         .ada()
@@ -95,6 +96,7 @@ pub(super) fn c12_an_appended_event_is_an_entry<S: Subject>(scene: Scene<S>) {
         decision: Decision::Allowed,
         key: Some(key("k")),
         version: Some(3),
+        rule: Some("no writes \0 on Sundays".into()),
         detail: None,
         ..bare.clone()
     };
@@ -156,7 +158,7 @@ pub(super) fn c12_a_query_narrows<S: Subject>(scene: Scene<S>) {
             agent: agent.map(|actor| actor.agent.clone()),
             session: session.map(|id| parsed(id.parse())),
             key: name.map(key),
-            limit: 100,
+            ..Query::default()
         }))
     };
     ada.same(
@@ -201,4 +203,147 @@ pub(super) fn c12_names_in_a_query_are_exact<S: Subject>(scene: Scene<S>) {
             actor.same(keys, [&Some(key(text))], "one name, one entry");
         }
     }
+}
+
+pub(super) fn c12_a_query_narrows_by_what_was_done<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.save("k", "v"); // 1
+    ada.up_to(Internal).within(Namespace::TODO).save("k", "v"); // 2
+    ada.delete("k"); // 3
+    append(&scene, &refusal(&ada.up_to(Internal))); // 4
+    let asked = |query: Query| numbers(&scene.audit(&query));
+    let level = asked(Query {
+        level: Some(Internal),
+        ..Query::default()
+    });
+    ada.same(level, [4, 2], "of a level exactly");
+    let namespace = asked(Query {
+        namespace: Some(Namespace::TODO),
+        ..Query::default()
+    });
+    ada.same(namespace, [2], "of a namespace");
+    let action = asked(Query {
+        action: Some(Action::Save),
+        ..Query::default()
+    });
+    ada.same(action, [2, 1], "of a kind");
+    let decision = |decision| Query {
+        decision: Some(decision),
+        ..Query::default()
+    };
+    ada.same(asked(decision(Decision::Refused)), [4], "what was refused");
+    ada.same(
+        asked(decision(Decision::Allowed)),
+        [3, 2, 1],
+        "what was allowed",
+    );
+    let all = asked(Query {
+        agent: Some(ada.agent.clone()),
+        session: Some(ada.session.clone()),
+        key: Some(key("k")),
+        level: Some(Internal),
+        action: Some(Action::Save),
+        decision: Some(Decision::Allowed),
+        namespace: Some(Namespace::TODO),
+        ..Query::default()
+    });
+    ada.same(all, [2], "of all of that together");
+}
+
+pub(super) fn c12_times_in_a_query_are_half_open<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    // The clock was set back in between.
+    for seconds in [10, 20, 5, 30] {
+        ada.at(seconds).save("k", "v");
+    }
+    let tick = chrono::TimeDelta::nanoseconds(1);
+    let asked = |from, until| {
+        numbers(&scene.audit(&Query {
+            from,
+            until,
+            ..Query::default()
+        }))
+    };
+    let (ten, twenty) = (second(10), second(20));
+    ada.same(
+        asked(Some(ten), Some(twenty)),
+        [1],
+        "the start is in, the end is out",
+    );
+    ada.same(
+        asked(Some(ten), None),
+        [4, 2, 1],
+        "from a time on, by number",
+    );
+    ada.same(asked(None, Some(twenty)), [3, 1], "up to a time, by number");
+    ada.same(
+        asked(Some(ten + tick), Some(twenty + tick)),
+        [2],
+        "also between two stored instants",
+    );
+    ada.same(asked(Some(twenty), Some(ten)), [0; 0], "no time at all");
+    let of_session = scene.audit(&Query {
+        session: Some(ada.session.clone()),
+        from: Some(ten),
+        until: Some(second(30)),
+        ..Query::default()
+    });
+    ada.same(numbers(&of_session), [2, 1], "together with other parts");
+}
+
+pub(super) fn c12_pages_hold_each_entry_once<S: Subject>(scene: Scene<S>) {
+    let (ada, bob) = (scene.ada(), scene.agent("bob").session("s-2"));
+    for _ in 0..10 {
+        ada.save("k", "v");
+        bob.save("k", "v");
+    }
+    let queries = [
+        Query::default(),
+        Query {
+            agent: Some(bob.agent.clone()),
+            ..Query::default()
+        },
+        Query {
+            from: Some(second(0)),
+            ..Query::default()
+        },
+    ];
+    for mut query in queries {
+        let expected = numbers(&scene.audit(&query));
+        query.limit = 3;
+        let mut found = Vec::new();
+        loop {
+            let page = scene.audit(&query);
+            query.before = page.last().map(|entry| entry.seq);
+            found.extend(numbers(&page));
+            if query.before.is_none() {
+                break;
+            }
+            bob.save("l", "meanwhile");
+        }
+        ada.same(
+            found,
+            expected,
+            "each once and in order, and nothing that is stored meanwhile",
+        );
+    }
+    let none = Query {
+        before: Some(1),
+        ..Query::default()
+    };
+    ada.same(
+        numbers(&scene.audit(&none)),
+        [0; 0],
+        "nothing is before the first",
+    );
+    let all = Query {
+        before: Some(u64::MAX),
+        limit: 1,
+        ..Query::default()
+    };
+    ada.same(
+        scene.audit(&all).len(),
+        1,
+        "all are before a number above all",
+    );
 }

@@ -1,6 +1,7 @@
 //! Clause 15: what was acknowledged is there after a reopening; what isn't durable is gone.
 
 use super::Subject;
+use super::lineage::id;
 use super::scene::{Actor, Scene, expiring, record, with_tags};
 use crate::classification::Classification::{self, Internal};
 use crate::error::ErrorKind;
@@ -106,5 +107,19 @@ pub(super) fn c15_the_recorded_taint_is_there_again<S: Subject>(scene: Scene<S>)
         kind,
         kept(&scene, Some(ErrorKind::TaintRaised)),
         "a restart lowers no taint",
+    );
+}
+
+pub(super) fn c15_the_lineage_is_there_again<S: Subject>(scene: Scene<S>) {
+    let source = scene.ada().save("notes", "v");
+    scene.note_read("s-2", None, &[id(&source)]);
+    let saved = id(&scene.ada().session("s-2").save("summary", "v"));
+    let before = scene.sources(&saved);
+    let scene = scene.reopen();
+    scene.ada().holds(before.len() == 1, "there was one");
+    scene.ada().same(
+        scene.sources(&saved),
+        kept(&scene, before),
+        "what was read before is known again",
     );
 }

@@ -48,9 +48,11 @@
 )]
 
 mod audit;
+mod chain;
 mod delete;
 mod durable;
 mod history;
+mod lineage;
 mod list;
 mod ratchet;
 mod reindex;
@@ -210,6 +212,9 @@ macro_rules! conformance {
                 c12_the_newest_entry_is_first
                 c12_a_query_narrows
                 c12_names_in_a_query_are_exact
+                c12_a_query_narrows_by_what_was_done
+                c12_times_in_a_query_are_half_open
+                c12_pages_hold_each_entry_once
             }
             threads {
                 c14_one_new_key_saved_twice_at_once
@@ -222,11 +227,30 @@ macro_rules! conformance {
                 c15_history_is_there_again
                 c15_audit_is_there_again
                 c15_the_recorded_taint_is_there_again
+                c15_the_lineage_is_there_again
             }
             reindex {
                 c16_it_counts_the_live_records
                 c16_no_answer_changes
                 c16_readers_and_writers_go_on
+            }
+            chain {
+                c17_each_entry_is_chained_to_the_one_before
+                c17_each_fact_is_in_the_hash
+                c17_the_chain_holds_with_many_writers
+                c17_the_chain_goes_on_after_a_reopening
+                c17_a_trail_is_in_order_and_cut
+            }
+            lineage {
+                c18_a_reading_leaves_its_entry
+                c18_what_was_read_before_is_a_source
+                c18_what_was_saved_after_is_derived
+                c18_the_first_read_counts
+                c18_reads_are_of_one_session
+                c18_a_version_is_one_of_its_key_and_level
+                c18_what_there_is_not_has_no_lineage
+                c18_a_limit_keeps_the_first
+                c18_no_other_method_depends_on_it
             }
         }
     };

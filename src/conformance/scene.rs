@@ -6,9 +6,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 use super::Subject;
-use crate::audit::{Action, Entry, Query};
+use crate::audit::{Action, Entry, Facts, Query, Trail};
 use crate::classification::Classification;
 use crate::error::{Error, Result};
+use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::session::{AgentId, SessionId};
@@ -86,6 +87,34 @@ impl<S: Subject> Scene<S> {
             limit: 10_000,
             ..Query::default()
         })
+    }
+}
+
+impl<S: Subject> Scene<S> {
+    /// A stretch of the audit as it is stored.
+    pub(super) fn trail(&self, after: u64, limit: usize) -> Trail {
+        let grant = HostGrant::forge(Namespace::MEMORY, None);
+        self.ada().done(self.provider().trail(&grant, after, limit))
+    }
+
+    /// Notes that the session has read these versions.
+    pub(super) fn note_read(&self, session: &str, facts: Option<Facts>, ids: &[VersionId]) {
+        let reading = Reading::new(parsed(session.parse()), facts, ids.to_vec());
+        self.ada().done(self.provider().note_read(&reading));
+    }
+
+    /// All that the version's session had read before.
+    pub(super) fn sources(&self, version: &VersionId) -> Vec<Origin> {
+        let grant = HostGrant::forge(Namespace::MEMORY, None);
+        self.ada()
+            .done(self.provider().sources(&grant, version, 1_000))
+    }
+
+    /// All that was saved after reading the version.
+    pub(super) fn derivations(&self, version: &VersionId) -> Vec<Origin> {
+        let grant = HostGrant::forge(Namespace::MEMORY, None);
+        self.ada()
+            .done(self.provider().derivations(&grant, version, 1_000))
     }
 }
 

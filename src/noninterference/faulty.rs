@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::audit::{self, Action};
+use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
@@ -234,5 +235,26 @@ impl StorageProvider for Faulty {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<audit::Trail> {
+        self.records.trail(grant, after, limit)
+    }
+
+    fn note_read(&self, reading: &Reading) -> Result<()> {
+        self.records.note_read(reading)
+    }
+
+    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        self.records.sources(grant, version, limit)
+    }
+
+    fn derivations(
+        &self,
+        grant: &HostGrant,
+        version: &VersionId,
+        limit: usize,
+    ) -> Result<Vec<Origin>> {
+        self.records.derivations(grant, version, limit)
     }
 }

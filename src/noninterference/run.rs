@@ -80,6 +80,8 @@ struct Run<'p> {
     place: &'p dyn Place,
     trace: &'p Trace,
     front: Option<Front>,
+    /// Whether reads leave entries in the audit, and what was read is kept.
+    noted: bool,
     clock: Arc<TestClock>,
     stores: BTreeMap<u8, MemoryStore>,
     sessions: BTreeMap<(String, u8), Session>,
@@ -93,13 +95,15 @@ struct Run<'p> {
     oracle: Oracle,
 }
 
-/// Does what the trace says, as the first or the second run.
+/// Does what the trace says, as the first or the second run. The second also notes reads for the host,
+/// which can't be observed either.
 pub(super) fn run(place: &dyn Place, trace: &Trace, side: Side, front: Option<Front>) -> Outcome {
     let clock = Arc::new(TestClock(AtomicI64::new(1_000_000)));
     let mut run = Run {
         place,
         trace,
         front,
+        noted: side == Side::Second,
         clock,
         stores: BTreeMap::new(),
         sessions: BTreeMap::new(),
@@ -195,6 +199,8 @@ impl Run<'_> {
             let clock = Arc::clone(&self.clock);
             MemoryStore::builder()
                 .clock(clock)
+                .audit_reads(self.noted)
+                .lineage(self.noted)
                 .with_provider(self.place.open())
         };
         self.stores.entry(handle).or_insert_with(open).clone()

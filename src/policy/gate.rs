@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::grant::{HostGrant, ReadGrant, WriteGrant};
+use super::noted::Reads;
 use super::rule::{Request, Rule};
 use crate::audit::{Action, Decision, Event, Facts};
 use crate::classification::Classification;
@@ -26,6 +27,7 @@ pub(crate) struct Gate {
     provider: Arc<dyn StorageProvider>,
     rules: Vec<Arc<dyn Rule>>,
     clock: Arc<dyn Clock>,
+    reads: Reads,
     /// The sessions that are open now, so that every handle of an id shares one taint.
     live: Mutex<HashMap<SessionId, Weak<Inner>>>,
     /// The state of sessions whose last rise could not be recorded, also once their handles are gone.
@@ -71,11 +73,13 @@ impl Gate {
         provider: Arc<dyn StorageProvider>,
         rules: Vec<Arc<dyn Rule>>,
         clock: Arc<dyn Clock>,
+        reads: Reads,
     ) -> Self {
         Self {
             provider,
             rules,
             clock,
+            reads,
             live: Mutex::new(HashMap::new()),
             owed: Mutex::new(HashMap::new()),
         }
@@ -83,6 +87,10 @@ impl Gate {
 
     pub(crate) fn provider(&self) -> &dyn StorageProvider {
         &*self.provider
+    }
+
+    pub(super) fn reads(&self) -> Reads {
+        self.reads
     }
 
     pub(crate) fn now(&self) -> DateTime<Utc> {
@@ -96,7 +104,7 @@ impl Gate {
 
     /// Leave to read at the taint that the session has now.
     pub(crate) fn read(self: &Arc<Self>, session: &Session, act: Act<'_>) -> Result<ReadGrant> {
-        let level = match self.settled(session)? {
+        let level = match self.settled_for(session, act)? {
             hold if planted!(ReadsAtCeiling) => hold.ceiling,
             hold => hold.taint,
         };
@@ -121,7 +129,7 @@ impl Gate {
     ) -> Result<T> {
         for _ in Classification::ALL {
             let result = {
-                let hold = self.settled(session)?;
+                let hold = self.settled_for(session, act)?;
                 let level = hold.taint;
                 self.judge(session.id(), session.agent(), act, level)?;
                 write(&WriteGrant {
@@ -221,7 +229,7 @@ impl Gate {
             .and_then(Weak::upgrade)
             .map(Session::from_inner);
         if let Some(session) = known {
-            same_agent(session.agent(), agent)?;
+            self.same_agent(id, session.agent(), agent, taint)?;
             let mut state = session.change();
             // Another process may have raised it since.
             self.absorb(id, &mut state)?;
@@ -231,7 +239,7 @@ impl Gate {
         }
         let mut state = match self.load(id)? {
             Some((owner, state)) => {
-                same_agent(&owner, agent)?;
+                self.same_agent(id, &owner, agent, taint)?;
                 state
             }
             None => SessionState::new(),
@@ -242,12 +250,32 @@ impl Gate {
         self.admit(id, agent, &mut state, taint, ceiling)?;
         if let Some((owner, _)) = self.load(id)? {
             // Another process may have opened the id between the two looks; the first to do so owns it.
-            same_agent(&owner, agent)?;
+            self.same_agent(id, &owner, agent, taint)?;
         }
         state.handed_out = true;
         let session = Session::new(id.clone(), agent.clone(), Arc::clone(self), state);
         live.insert(id.clone(), Arc::downgrade(session.inner()));
         Ok(session)
+    }
+
+    /// Refuses a session that another agent owns.
+    fn same_agent(
+        &self,
+        id: &SessionId,
+        owner: &AgentId,
+        agent: &AgentId,
+        level: Classification,
+    ) -> Result<()> {
+        if owner == agent {
+            return Ok(());
+        }
+        let error = Error::new(
+            ErrorKind::SessionMismatch,
+            "the session id belongs to another agent",
+        );
+        let act = Act::new(Action::Open, &Namespace::SESSION);
+        self.refuse(id, agent, act, level, &error)?;
+        Err(error)
     }
 
     /// Applies what an opening asks for to the session's state, and records it.
@@ -285,6 +313,22 @@ impl Gate {
         self.record(id, agent, state, Action::Open)?;
         // Another process may have raised the session above the ceiling meanwhile.
         state.tighten(ceiling)
+    }
+
+    /// As [`settled`](Self::settled); a session at its end is refused in the audit.
+    fn settled_for<'s>(
+        self: &Arc<Self>,
+        session: &'s Session,
+        act: Act<'_>,
+    ) -> Result<TaintHold<'s>> {
+        let settled = self.settled(session);
+        if let Err(error) = &settled
+            && error.kind() == ErrorKind::CeilingExceeded
+        {
+            let level = session.taint();
+            self.refuse(session.id(), session.agent(), act, level, error)?;
+        }
+        settled
     }
 
     /// The session's state, held once its taint is recorded.
@@ -329,11 +373,17 @@ impl Gate {
             key,
             tool,
         };
-        let Some(denial) = self.rules.iter().find_map(|rule| rule.judge(&request)) else {
+        let denied = |rule: &Arc<dyn Rule>| Some((rule.name().to_owned(), rule.judge(&request)?));
+        let Some((rule, denial)) = self.rules.iter().find_map(denied) else {
             return Ok(());
         };
         let error = Error::new(ErrorKind::Denied, format!("denied: {}", denial.reason()));
-        self.refuse(session, agent, act, level, &error)?;
+        let facts = self.facts(session, agent, act, level, Decision::Refused);
+        self.provider.append(&Event::new(Facts {
+            rule: Some(rule),
+            detail: Some(error.to_string()),
+            ..facts
+        }))?;
         Err(error)
     }
 
@@ -364,7 +414,23 @@ impl Gate {
         decision: Decision,
         detail: String,
     ) -> Result<()> {
+        let facts = self.facts(session, agent, act, level, decision);
         self.provider.append(&Event::new(Facts {
+            detail: Some(detail),
+            ..facts
+        }))
+    }
+
+    /// What an entry of this act holds, but for what came of it.
+    pub(super) fn facts(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        act: Act<'_>,
+        level: Classification,
+        decision: Decision,
+    ) -> Facts {
+        Facts {
             at: self.now(),
             session: session.clone(),
             agent: agent.clone(),
@@ -374,8 +440,9 @@ impl Gate {
             level,
             key: act.key.cloned(),
             version: None,
-            detail: Some(detail),
-        }))
+            rule: None,
+            detail: None,
+        }
     }
 
     /// What the store has of a session.
@@ -455,14 +522,4 @@ impl Gate {
 
 fn refused_at_recorded_taint() -> Error {
     Error::internal("the provider refuses a write at the session's recorded taint")
-}
-
-fn same_agent(owner: &AgentId, agent: &AgentId) -> Result<()> {
-    if owner == agent {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::SessionMismatch,
-        "the session id belongs to another agent",
-    ))
 }

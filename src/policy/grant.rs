@@ -111,6 +111,7 @@ impl WriteGrant<'_> {
             level: self.read.level,
             key: Some(key.clone()),
             version: Some(version),
+            rule: None,
             detail: self.detail.clone(),
         }
     }

@@ -16,6 +16,7 @@
 mod gate;
 mod grant;
 mod hook;
+mod noted;
 #[cfg(all(test, shuttle))]
 mod races;
 mod rule;
@@ -25,4 +26,5 @@ pub use grant::{HostGrant, ReadGrant, WriteGrant};
 pub(crate) use hook::ToolCall;
 #[cfg(test)]
 pub(crate) use hook::is_level;
+pub(crate) use noted::Reads;
 pub use rule::{Denial, Request, Rule};

@@ -16,6 +16,7 @@ use shuttle::sync::atomic::AtomicUsize;
 use shuttle::thread;
 
 use crate::audit::{self, Action};
+use crate::lineage::{Origin, Reading, VersionId};
 use crate::planted::{self, Fault};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
@@ -93,6 +94,27 @@ impl StorageProvider for Interrupted {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<audit::Trail> {
+        self.records.trail(grant, after, limit)
+    }
+
+    fn note_read(&self, reading: &Reading) -> Result<()> {
+        self.records.note_read(reading)
+    }
+
+    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        self.records.sources(grant, version, limit)
+    }
+
+    fn derivations(
+        &self,
+        grant: &HostGrant,
+        version: &VersionId,
+        limit: usize,
+    ) -> Result<Vec<Origin>> {
+        self.records.derivations(grant, version, limit)
     }
 }
 

@@ -83,4 +83,23 @@ impl Denial {
 pub trait Rule: Debug + Send + Sync {
     /// `Some` to deny the request.
     fn judge(&self, request: &Request<'_>) -> Option<Denial>;
+
+    /// What the rule is called in the [audit](crate::audit::Facts::rule) of what it denied: by default
+    /// the path of its type. It must not hold what was asked for.
+    ///
+    /// ```
+    /// use strandline::policy::{Denial, Request, Rule};
+    ///
+    /// #[derive(Debug)]
+    /// struct NoDeletes;
+    /// impl Rule for NoDeletes {
+    ///     fn judge(&self, _: &Request<'_>) -> Option<Denial> {
+    ///         None
+    ///     }
+    /// }
+    /// assert!(NoDeletes.name().ends_with("::NoDeletes"));
+    /// ```
+    fn name(&self) -> &str {
+        std::any::type_name::<Self>()
+    }
 }

@@ -1,5 +1,7 @@
 //! The provider that keeps everything in the memory of the process.
 
+mod lineage;
+
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,10 +14,11 @@ use super::{
     Deletion, Hit, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, StorageProvider,
     Version, VersionState,
 };
-use crate::audit::{self, Facts};
+use crate::audit::{self, Digest, Entry, Facts, Link, Trail};
 use crate::classification::Classification;
 use crate::clock::to_micros;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::analysis::{self, DocumentTerms};
@@ -154,7 +157,7 @@ impl StorageProvider for InMemory {
     }
 
     fn append(&self, event: &audit::Event) -> Result<()> {
-        self.state().audit.push(event.facts().clone());
+        self.state().append(event.facts().clone());
         Ok(())
     }
 
@@ -174,14 +177,11 @@ impl StorageProvider for InMemory {
 
     fn audit(&self, _: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
         let state = self.state();
-        let entries = state.audit.iter().enumerate().rev();
+        let entries = state.audit.iter().rev();
         Ok(entries
-            .filter(|(_, facts)| matches(facts, query))
-            .map(|(index, facts)| audit::Entry {
-                seq: to_u64(index).saturating_add(1),
-                facts: facts.clone(),
-            })
+            .filter(|entry| query.matches(entry.seq, &entry.facts))
             .take(query.limit)
+            .cloned()
             .collect())
     }
 
@@ -192,14 +192,42 @@ impl StorageProvider for InMemory {
         let live = slots.flat_map(BTreeMap::values).flat_map(Slot::live);
         Ok(to_u64(live.count()))
     }
+
+    fn trail(&self, _: &HostGrant, after: u64, limit: usize) -> Result<Trail> {
+        let state = self.state();
+        let start = state.audit.partition_point(|entry| entry.seq <= after);
+        let entries = state.audit.iter().skip(start).take(limit.max(1));
+        let link = |entry: &Entry| Link {
+            seq: entry.seq,
+            entry: Some(entry.clone()),
+        };
+        Ok(Trail {
+            links: entries.map(link).collect(),
+            recorded: to_u64(state.audit.len()),
+        })
+    }
+
+    fn note_read(&self, reading: &Reading) -> Result<()> {
+        self.state().note_read(reading);
+        Ok(())
+    }
+
+    fn sources(&self, _: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        Ok(self.state().sources(version, limit))
+    }
+
+    fn derivations(&self, _: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        Ok(self.state().derivations(version, limit))
+    }
 }
 
 /// All that the provider keeps.
 #[derive(Default)]
 struct State {
     scopes: BTreeMap<Namespace, BTreeMap<AgentId, Slots>>,
-    /// The facts of each entry; the first entry's number is 1.
-    audit: Vec<Facts>,
+    /// The first entry's number is 1.
+    audit: Vec<Entry>,
+    reads: lineage::Reads,
     /// How many records were ever stored.
     stored: u64,
 }
@@ -246,6 +274,15 @@ impl State {
         Ok(())
     }
 
+    /// Adds an entry to the audit (clause 17).
+    fn append(&mut self, facts: Facts) {
+        let last = self.audit.last();
+        let previous = last.map_or(Digest::ZERO, |entry| entry.hash);
+        let seq = last.map_or(1, |entry| entry.seq.saturating_add(1));
+        let hash = Digest::of_entry(&previous, seq, &facts);
+        self.audit.push(Entry { seq, facts, hash });
+    }
+
     /// Stores one record (clause 12).
     fn store(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
         let agents = self.scopes.entry(grant.namespace().clone()).or_default();
@@ -266,7 +303,7 @@ impl State {
             terms,
         });
         self.stored = self.stored.saturating_add(1);
-        self.audit.push(grant.facts(&memory.key, memory.version));
+        self.append(grant.facts(&memory.key, memory.version));
         memory
     }
 
@@ -292,7 +329,7 @@ impl State {
         if let Some(row) = rows.and_then(|rows| rows.last_mut()) {
             row.end(VersionState::Deleted, grant.now());
         }
-        self.audit.push(grant.facts(key, version));
+        self.append(grant.facts(key, version));
         Deletion::Done { version }
     }
 }
@@ -473,14 +510,6 @@ impl Source for Seen<'_> {
             after: from.iter().skip(1).take(2).copied().collect(),
         })
     }
-}
-
-fn matches(facts: &Facts, query: &audit::Query) -> bool {
-    let agent = query.agent.as_ref();
-    let session = query.session.as_ref();
-    agent.is_none_or(|agent| *agent == facts.agent)
-        && session.is_none_or(|session| *session == facts.session)
-        && (query.key.is_none() || query.key == facts.key)
 }
 
 fn to_u64(number: usize) -> u64 {

@@ -22,6 +22,7 @@ pub use sqlite::{Durability, OnReindex, Reindexing, Sqlite, SqliteOptions};
 use crate::audit;
 use crate::classification::Classification;
 use crate::error::Result;
+use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
 
@@ -199,8 +200,8 @@ pub enum Deletion {
 /// 11. **Any text.** Every key, content, tag and query comes back, or compares, exactly; none causes
 ///     a panic or an error.
 /// 12. **Audit.** Each stored or deleted record leaves one entry with the grant's
-///     [`facts`](WriteGrant::facts), in the same transaction; `append` stores its event; nothing else
-///     leaves one. `seq` starts at 1, rises in the order of storing and has no gaps. `audit` returns
+///     [`facts`](WriteGrant::facts), in the same transaction; `append` stores its event, `note_read` the
+///     entry of its reading if that has one; nothing else leaves one. `seq` starts at 1, rises in the order of storing and has no gaps. `audit` returns
 ///     the entries that match every part of the query, by falling `seq`, at most `limit`.
 /// 13. **Silence.** Errors hold no key, content, tag or query.
 /// 14. **Threads.** All methods may be called from many threads at once; each sees whole writes only.
@@ -209,6 +210,19 @@ pub enum Deletion {
 /// 16. **Reindex.** `reindex` makes anew, from the records, whatever `search` finds them by, and returns
 ///     how many live records there are, of all namespaces and agents. No other method answers
 ///     otherwise for it, neither after it nor while it runs, and writes meanwhile are kept.
+/// 17. **Chain.** Each entry's hash is [`Digest::of_entry`](audit::Digest::of_entry) of the hash of the
+///     entry before it, its number and its facts, with any number of writers. `trail` returns what is
+///     stored as entries with numbers above `after`, by rising number, at most `limit` of them and one
+///     at least if there is any; with 0 all from the first on. It neither checks hashes nor leaves out or
+///     fails at what can't be an entry.
+/// 18. **Lineage.** `note_read` keeps, for its session and each of its versions that there is, that the
+///     session has read it, from the newest entry of the audit on, that of the reading included; for a
+///     version that the session has read before nothing changes. All of it is committed when it returns,
+///     or nothing. `sources` returns the versions that the session of this version had read before the
+///     entry of its save, the first read first, of those read at once the first stored. `derivations`
+///     returns the versions, in the order of their entries, that sessions saved after they had read this
+///     one. Both leave out records of the namespace `session`, reach every namespace and agent, return
+///     at most `limit`, and nothing for a version that there isn't. No other method depends on it.
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;
@@ -267,4 +281,33 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn reindex(&self, grant: &HostGrant) -> Result<u64>;
+
+    /// A stretch of the audit as it is stored, for a check of its chain (clause 17).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<audit::Trail>;
+
+    /// Keeps what a read found (clauses 12 and 18).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn note_read(&self, reading: &Reading) -> Result<()>;
+
+    /// What the version's session had read before it saved it (clause 18).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>>;
+
+    /// What sessions saved after they had read the version (clause 18).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn derivations(
+        &self,
+        grant: &HostGrant,
+        version: &VersionId,
+        limit: usize,
+    ) -> Result<Vec<Origin>>;
 }

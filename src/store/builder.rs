@@ -8,7 +8,7 @@ use super::MemoryStore;
 use crate::classification::Classification;
 use crate::clock::{Clock, SystemClock};
 use crate::error::Result;
-use crate::policy::{Gate, Rule};
+use crate::policy::{Gate, Reads, Rule};
 use crate::record::Limits;
 use crate::session::Session;
 use crate::storage::{
@@ -36,6 +36,7 @@ pub struct StoreBuilder {
     clock: Arc<dyn Clock>,
     rules: Vec<Arc<dyn Rule>>,
     neighbours: bool,
+    reads: Reads,
     sqlite: SqliteOptions,
 }
 
@@ -46,6 +47,7 @@ impl StoreBuilder {
             clock: Arc::new(SystemClock),
             rules: Vec::new(),
             neighbours: true,
+            reads: Reads::default(),
             sqlite: SqliteOptions::default(),
         }
     }
@@ -142,6 +144,57 @@ impl StoreBuilder {
     /// ```
     pub fn neighbours(mut self, lend: bool) -> Self {
         self.neighbours = lend;
+        self
+    }
+
+    /// Whether each get, search and list leaves an entry in the [audit](crate::audit), too; no by default.
+    ///
+    /// The entry is stored before the caller gets the result, so a read then takes as long as a save,
+    /// and fails where nothing can be written. It says how many records came back; of a get the key and
+    /// the version, too; never the query.
+    ///
+    /// ```
+    /// use strandline::audit::{Action, Query};
+    /// use strandline::{MemoryStore, Search};
+    ///
+    /// let store = MemoryStore::builder().audit_reads(true).open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.search(&session, Search::new("who is Ada?"))?;
+    /// let newest = &store.host().audit(&Query::default())?[0].facts;
+    /// assert_eq!(newest.action, Action::Search);
+    /// assert_eq!(newest.detail.as_deref(), Some("found 0"));
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn audit_reads(mut self, audit: bool) -> Self {
+        self.reads.audit = audit;
+        self
+    }
+
+    /// Whether to keep which versions each session has read, so that the host can trace the
+    /// [lineage](crate::lineage) of what it saved later; no by default.
+    ///
+    /// The first time that a session gets a version, that is stored before the caller gets the result,
+    /// so such a read takes as long as a save, and fails where nothing can be written. Reading the same
+    /// again writes nothing. A save costs no more than without it.
+    ///
+    /// ```
+    /// use strandline::lineage::{Trace, VersionId};
+    /// use strandline::storage::Namespace;
+    /// use strandline::{Draft, MemoryStore};
+    ///
+    /// let store = MemoryStore::builder().lineage(true).open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.save(&session, Draft::new("notes", "Ada likes tea"))?;
+    /// store.get(&session, "notes")?;
+    /// let summary = store.save(&session, Draft::new("summary", "tea"))?;
+    ///
+    /// let summary = VersionId::of(Namespace::MEMORY, &summary);
+    /// let sources = store.host().derived_from(&summary, &Trace::default())?;
+    /// assert_eq!(sources.steps[0].origin.id.key.as_str(), "notes");
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn lineage(mut self, keep: bool) -> Self {
+        self.reads.lineage = keep;
         self
     }
 
@@ -257,7 +310,7 @@ impl StoreBuilder {
     /// ```
     pub fn with_provider(self, provider: Arc<dyn StorageProvider>) -> MemoryStore {
         MemoryStore::from_parts(
-            Arc::new(Gate::new(provider, self.rules, self.clock)),
+            Arc::new(Gate::new(provider, self.rules, self.clock, self.reads)),
             self.limits,
             self.neighbours,
         )

@@ -1,5 +1,8 @@
 //! What only the host may do.
 
+mod lineage;
+mod trail;
+
 use std::sync::Arc;
 
 use crate::audit;

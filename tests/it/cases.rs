@@ -3,6 +3,8 @@
 //! A case is a line `{"id","why","steps":[{"send","expect"}]}`; a step may be `{"restart":true}`, may
 //! have a `label`, and may `repeat`, with `{i}` as the number of the round.
 
+#[path = "../../examples/jsonl/audit.rs"]
+mod audit;
 #[path = "../../examples/jsonl/driver.rs"]
 mod driver;
 #[path = "../../examples/jsonl/fields.rs"]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
+use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{HostGrant, ReadGrant, WriteGrant};
 use strandline::storage::{
     Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
@@ -58,6 +59,23 @@ impl StorageProvider for Failing {
     }
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.up()?.reindex(grant)
+    }
+    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<audit::Trail> {
+        self.up()?.trail(grant, after, limit)
+    }
+    fn note_read(&self, reading: &Reading) -> Result<()> {
+        self.up()?.note_read(reading)
+    }
+    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        self.up()?.sources(grant, version, limit)
+    }
+    fn derivations(
+        &self,
+        grant: &HostGrant,
+        version: &VersionId,
+        limit: usize,
+    ) -> Result<Vec<Origin>> {
+        self.up()?.derivations(grant, version, limit)
     }
 }
 

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking, and says why it was skipped"
 )]
 
+mod audit;
 mod cases;
 mod child;
 mod compile_fail;
@@ -18,6 +19,7 @@ mod failing;
 mod faults;
 mod files;
 mod format;
+mod lineage;
 mod model;
 mod persona;
 mod processes;

@@ -5,9 +5,11 @@
 //! several processes may share it. Where a search, a save or a deletion finds the index damaged, it
 //! makes the index anew from the records, in one transaction, and tries once more.
 
+mod audit;
 mod error;
 mod index;
 mod layout;
+mod lineage;
 mod open;
 mod pool;
 mod read;
@@ -28,8 +30,9 @@ use std::time::Duration;
 use super::{
     Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider, Version,
 };
-use crate::audit;
+use crate::audit::{Entry, Event, Query, Trail};
 use crate::error::Result;
+use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
 use error::is_index_damage;
@@ -238,19 +241,40 @@ impl StorageProvider for Sqlite {
         self.with_sound_index(|| self.pool.write(|db| write::delete(db, grant, key)))
     }
 
-    fn append(&self, event: &audit::Event) -> Result<()> {
-        self.pool.write(|db| write::append(db, event.facts()))
+    fn append(&self, event: &Event) -> Result<()> {
+        self.pool.write(|db| audit::append(db, event.facts()))
     }
 
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
         self.pool.snapshot(|db| read::history(db, grant, key))
     }
 
-    fn audit(&self, _grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
-        self.pool.read(|db| read::audit(db, query))
+    fn audit(&self, _grant: &HostGrant, query: &Query) -> Result<Vec<Entry>> {
+        self.pool.read(|db| audit::audit(db, query))
     }
 
     fn reindex(&self, _grant: &HostGrant) -> Result<u64> {
         reindex::run(&self.pool, &self.on_reindex)
+    }
+
+    fn trail(&self, _grant: &HostGrant, after: u64, limit: usize) -> Result<Trail> {
+        self.pool.snapshot(|db| audit::trail(db, after, limit))
+    }
+
+    fn note_read(&self, reading: &Reading) -> Result<()> {
+        if self.pool.snapshot(|db| lineage::is_known(db, reading))? {
+            return Ok(());
+        }
+        self.pool.write(|db| lineage::note(db, reading))
+    }
+
+    fn sources(&self, _: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        self.pool
+            .snapshot(|db| lineage::sources(db, version, limit))
+    }
+
+    fn derivations(&self, _: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        self.pool
+            .snapshot(|db| lineage::derivations(db, version, limit))
     }
 }

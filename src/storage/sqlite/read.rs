@@ -1,17 +1,16 @@
-//! Reads by key, by list, and by the host.
+//! Reads by key, by list, and of the history.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::index::State;
 use super::rows::{
-    COLUMN_COUNT, View, columns, level, memory, micros, scope_id, time, unexpected, visible,
+    COLUMN_COUNT, View, columns, memory, micros, scope_id, time, unexpected, visible,
 };
 use super::search;
-use crate::audit::{Action, Decision, Entry, Facts, Query};
 use crate::error::Result;
 use crate::policy::{HostGrant, ReadGrant};
 use crate::record::{Memory, MemoryKey};
-use crate::session::{AgentId, SessionId};
+use crate::session::AgentId;
 use crate::storage::{ListPage, ListRequest, Version, VersionState};
 
 /// The record under the key that the grant sees. One statement, so it needs no transaction.
@@ -214,74 +213,4 @@ fn state(number: u8) -> Result<VersionState> {
         2 => Ok(VersionState::Deleted),
         _ => Err(unexpected("state")),
     }
-}
-
-pub(super) fn audit(db: &Connection, query: &Query) -> Result<Vec<Entry>> {
-    let wanted = [
-        ("agent", query.agent.as_ref().map(AgentId::as_str)),
-        ("session", query.session.as_ref().map(SessionId::as_str)),
-        ("key", query.key.as_ref().map(MemoryKey::as_str)),
-    ];
-    let (mut filters, mut values) = (Vec::new(), Vec::new());
-    for (column, value) in wanted {
-        if let Some(value) = value {
-            values.push(value);
-            filters.push(format!("{column} = ?{}", values.len()));
-        }
-    }
-    let filters = if filters.is_empty() {
-        String::from("TRUE")
-    } else {
-        filters.join(" AND ")
-    };
-    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-    let mut select = db.prepare_cached(&format!(
-        "SELECT seq, at, session, agent, namespace, action, decision, level, key, version, detail
-         FROM audit WHERE {filters} ORDER BY seq DESC LIMIT {limit}"
-    ))?;
-    let mut rows = select.query(rusqlite::params_from_iter(values))?;
-    let mut entries = Vec::new();
-    while let Some(row) = rows.next()? {
-        entries.push(entry(row)?);
-    }
-    Ok(entries)
-}
-
-fn entry(row: &Row<'_>) -> Result<Entry> {
-    let text = |column: usize| row.get::<_, String>(column);
-    let key = row
-        .get::<_, Option<String>>(8)?
-        .map(|key| key.parse())
-        .transpose();
-    Ok(Entry {
-        seq: row
-            .get::<_, i64>(0)?
-            .try_into()
-            .map_err(|_| unexpected("audit number"))?,
-        facts: Facts {
-            at: time(row.get(1)?)?,
-            session: text(2)?.parse().map_err(|_| unexpected("session id"))?,
-            agent: text(3)?.parse().map_err(|_| unexpected("agent id"))?,
-            namespace: text(4)?.parse().map_err(|_| unexpected("namespace"))?,
-            action: Action::from_name(&text(5)?).ok_or_else(|| unexpected("action"))?,
-            decision: decision(row.get(6)?)?,
-            level: level(row.get(7)?)?,
-            key: key.map_err(|_| unexpected("key"))?,
-            version: version(row.get(9)?)?,
-            detail: row.get(10)?,
-        },
-    })
-}
-
-fn decision(number: u8) -> Result<Decision> {
-    [Decision::Allowed, Decision::Refused]
-        .into_iter()
-        .find(|&decision| decision as u8 == number)
-        .ok_or_else(|| unexpected("decision"))
-}
-
-fn version(number: Option<i64>) -> Result<Option<u64>> {
-    number
-        .map(|number| number.try_into().map_err(|_| unexpected("version")))
-        .transpose()
 }

@@ -31,6 +31,10 @@ const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 ///   up to an id. It stores no text, no positions and no sizes. Its tokenizer takes a term of the
 ///   analysis as it is.
 /// - `index_stats` counts what `terms` holds, by scope and slot.
+/// - `audit` is the chain that the module `audit` describes. SQLite keeps the highest number ever given
+///   in `sqlite_sequence`, so a lost end shows.
+/// - `reads` has, of each session and version, after which entry of the audit the one first read the
+///   other. `record` is an id of `records`, whose row may be gone.
 const V1: &str = r#"
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -94,7 +98,7 @@ CREATE TABLE index_stats (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE audit (
-    seq       INTEGER PRIMARY KEY,
+    seq       INTEGER PRIMARY KEY AUTOINCREMENT,
     at        INTEGER NOT NULL,
     session   TEXT    NOT NULL,
     agent     TEXT    NOT NULL,
@@ -104,10 +108,27 @@ CREATE TABLE audit (
     level     INTEGER NOT NULL,
     key       TEXT,
     version   INTEGER,
-    detail    TEXT
+    rule      TEXT,
+    detail    TEXT,
+    hash      BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX audit_session ON audit (session);
+CREATE INDEX audit_agent ON audit (agent);
 CREATE INDEX audit_key ON audit (agent, key) WHERE key IS NOT NULL;
+CREATE INDEX audit_time ON audit (at);
+
+CREATE TABLE readers (
+    id      INTEGER PRIMARY KEY,
+    session TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE reads (
+    reader INTEGER NOT NULL REFERENCES readers (id),
+    record INTEGER NOT NULL,
+    after  INTEGER NOT NULL,
+    PRIMARY KEY (reader, record)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reads_record ON reads (record);
 "#;
 
 /// Refuses another program's database, and what a newer release wrote, without writing anything.

@@ -2,13 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::audit::append;
 use super::index::{Index, IndexText};
 use super::layout::{Doc, UNSHADOWED, slot};
 use super::read;
 use super::rows::{
     View, level, micros, number, scope_id, tags_from_json, tags_to_json, time, unexpected,
 };
-use crate::audit::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::WriteGrant;
 use crate::record::{Memory, MemoryKey, Tag};
@@ -188,26 +188,6 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
     })
 }
 
-/// Adds an entry to the audit.
-pub(super) fn append(db: &Connection, facts: &Facts) -> Result<()> {
-    let sql = "INSERT INTO audit
-               (at, session, agent, namespace, action, decision, level, key, version, detail)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    db.prepare_cached(sql)?.execute(params![
-        micros(facts.at),
-        facts.session.as_str(),
-        facts.agent.as_str(),
-        facts.namespace.as_str(),
-        facts.action.as_str(),
-        facts.decision as u8,
-        facts.level.rank(),
-        facts.key.as_ref().map(MemoryKey::as_str),
-        number(facts.version.map(to_i64).transpose()?),
-        facts.detail,
-    ])?;
-    Ok(())
-}
-
 /// Clause 7: a session whose recorded taint is higher writes no more at this level.
 fn refuse_stale_taint(db: &Connection, grant: &WriteGrant<'_>) -> Result<()> {
     let sql = "SELECT level FROM records
@@ -362,7 +342,7 @@ fn insert(db: &Connection, doc: Doc, shadow: u8, memory: &Memory) -> Result<i64>
     Ok(record)
 }
 
-fn to_i64(number: u64) -> Result<i64> {
+pub(super) fn to_i64(number: u64) -> Result<i64> {
     number
         .try_into()
         .map_err(|_| Error::internal("a version number is too large"))

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use strandline::Classification::{Confidential, Internal, Public, Restricted};
-use strandline::audit::{Action, Entry, Event, Query};
+use strandline::audit::{Action, Decision, Entry, Event, Query, Trail};
+use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
 use strandline::storage::{
     Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
@@ -68,6 +69,27 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<Trail> {
+        self.records.trail(grant, after, limit)
+    }
+
+    fn note_read(&self, reading: &Reading) -> Result<()> {
+        self.records.note_read(reading)
+    }
+
+    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
+        self.records.sources(grant, version, limit)
+    }
+
+    fn derivations(
+        &self,
+        grant: &HostGrant,
+        version: &VersionId,
+        limit: usize,
+    ) -> Result<Vec<Origin>> {
+        self.records.derivations(grant, version, limit)
     }
 }
 
@@ -185,6 +207,14 @@ fn a_session_raised_above_its_ceiling_meanwhile_is_at_an_end() {
     refused(other.get(&capped, "secret").unwrap_err());
     refused(other.search(&capped, Search::new("deep")).unwrap_err());
     assert_eq!(capped.ceiling(), Internal);
+    let entries = other.host().audit(&Query::default()).unwrap();
+    let ended = entries.iter().take(3).map(|entry| &entry.facts);
+    let ended: Vec<_> = ended.map(|facts| (facts.decision, facts.action)).collect();
+    let refused_acts = [Action::Search, Action::Get, Action::Save];
+    assert_eq!(
+        ended,
+        refused_acts.map(|action| (Decision::Refused, action))
+    );
     let restarted = quick().with_provider(records);
     assert!(restarted.session("s", "agent").open().is_err());
 }

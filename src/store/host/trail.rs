@@ -1,0 +1,103 @@
+//! The audit's chain: checked, and copied out.
+
+use std::io::Write;
+
+use super::Host;
+use crate::audit::{Anchor, Link, Verification, Walk, write_line};
+use crate::error::{Error, Result};
+use crate::policy::Gate;
+
+/// How many entries are read at a time.
+const BATCH: usize = 256;
+
+impl Host {
+    /// Whether every entry of the audit is as it was stored, those of every namespace and agent, as far as
+    /// there are any at the start of the call.
+    ///
+    /// Any single entry that was changed, removed or moved is found, and the first is named. The
+    /// [anchor](Anchor) of an earlier verification or export also shows whether the end was cut off
+    /// together with the store's own count, and whether the whole chain was written anew. Entries are
+    /// read in short steps, so nobody waits for it, and it takes memory for a few hundred.
+    ///
+    /// # Errors
+    /// Those of the storage only; a broken chain is an answer.
+    ///
+    /// ```
+    /// use strandline::audit::Verification;
+    /// use strandline::{Draft, MemoryStore};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.save(&session, Draft::new("k", "v"))?;
+    /// let Verification::Sound(anchor) = store.host().verify(None)? else { panic!("broken") };
+    /// assert_eq!(anchor.entries, 2); // the opening of the session, and the save
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn verify(&self, anchor: Option<&Anchor>) -> Result<Verification> {
+        let mut walk = Walk::new(anchor);
+        let recorded = self.walk_trail(|link| {
+            walk.feed(link);
+            Ok(())
+        })?;
+        Ok(walk.finish(recorded))
+    }
+
+    /// Writes every entry that there is at the start of the call as one line of JSON, the first entry
+    /// first, and returns the [`Anchor`] of what it wrote.
+    ///
+    /// A line has the fields of [`Entry`](crate::audit::Entry), the hash among them, so
+    /// [`verify_export`](crate::audit::verify_export) can check the lines without the store. They are
+    /// written as they are found, also where the chain is broken. Nobody waits for it, and it takes memory
+    /// for a few hundred entries.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) where `out` can't be written, [`Corrupt`](crate::ErrorKind::Corrupt)
+    /// for an entry that can't be read, or an error of the storage.
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// let mut lines = Vec::new();
+    /// let anchor = store.host().export_audit(&mut lines)?;
+    /// assert_eq!(anchor.entries, 1);
+    /// assert!(lines.starts_with(br#"{"seq":1,"#));
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn export_audit(&self, mut out: impl Write) -> Result<Anchor> {
+        let mut written = Anchor::START;
+        self.walk_trail(|Link { seq, entry }| {
+            let entry = entry
+                .ok_or_else(|| Error::corrupt(format!("entry {seq} of the audit can't be read")))?;
+            write_line(&mut out, &entry)?;
+            written = Anchor {
+                entries: written.entries.saturating_add(1),
+                head: entry.hash,
+            };
+            Ok(())
+        })?;
+        Ok(written)
+    }
+
+    /// Shows each link up to the last that there is now. Returns how many entries are counted now.
+    fn walk_trail(&self, mut look: impl FnMut(Link) -> Result<()>) -> Result<u64> {
+        let grant = Gate::host(self.namespace.clone(), None);
+        let mut trail = self.gate.provider().trail(&grant, 0, BATCH)?;
+        let recorded = trail.recorded;
+        while let Some(last) = trail.links.last() {
+            let last = last.seq;
+            for link in trail.links {
+                if link.seq <= recorded {
+                    look(link)?;
+                }
+            }
+            // What has no number above 0 is no entry, and nothing after it is looked at twice.
+            if last >= recorded || last == 0 {
+                break;
+            }
+            trail = self.gate.provider().trail(&grant, last, BATCH)?;
+        }
+        Ok(recorded)
+    }
+}
