@@ -59,6 +59,7 @@ mod scope;
 mod search;
 mod text;
 mod threads;
+mod transfer;
 mod versions;
 mod visibility;
 
@@ -227,6 +228,21 @@ macro_rules! conformance {
                 c16_it_counts_the_live_records
                 c16_no_answer_changes
                 c16_readers_and_writers_go_on
+            }
+            transfer {
+                c21_versions_come_in_the_order_of_storing
+                c21_the_first_refusal_ends_it
+                c21_what_is_imported_is_as_it_was
+                c21_importing_twice_changes_nothing
+                c21_what_is_there_is_never_changed
+                c21_an_end_is_taken_over_and_no_beginning
+                c21_the_one_saved_later_is_live
+                c21_a_taken_number_becomes_the_next
+                c21_a_deleted_key_does_not_come_back
+                c21_an_earlier_number_fills_its_gap
+                c21_a_recorded_taint_never_falls
+                c21_each_leaves_an_entry
+                c21_a_backup_is_whole_or_unsupported
             }
         }
     };

@@ -1,5 +1,12 @@
 //! What only the host may do.
 
+mod backup;
+mod export;
+mod fields;
+mod import;
+pub(super) mod line;
+mod triggerfish;
+
 use std::sync::Arc;
 
 use crate::audit;
