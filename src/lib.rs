@@ -63,7 +63,8 @@
 //! - [Tools](tools) are what a model gets: definitions, and one dispatcher from name and JSON
 //!   arguments to a JSON result. [`Persona`](tools::Persona) makes a prompt section of what is
 //!   remembered.
-//! - A [`Host`] handle reads the history of a key and the [audit]. Tools can't reach it.
+//! - A [`Host`] handle reads the history of a key and the [audit], makes backups, exports and imports.
+//!   Tools can't reach it.
 //! - A [`StorageProvider`](storage::StorageProvider) keeps the records: in SQLite, in memory, or
 //!   wherever you implement it. [Namespaces](storage::Namespace) let a runtime keep its cron jobs and
 //!   todos behind the same gate.

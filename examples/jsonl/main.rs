@@ -18,6 +18,9 @@
 //! | `history` | `agent`, `key` | `{"versions":[...]}`, newest first |
 //! | `audit` | `agent`?, `key`?, `session`?, `limit`? | `{"entries":[...]}`, newest first |
 //! | `reindex` | | makes the search index anew: `{"records"}` |
+//! | `export` | `path` | every version as JSON lines, to a file: `{"count"}` |
+//! | `import` | `path`, `format`? | `jsonl` (default) or `triggerfish`: `{"count","unchanged","refused","ignored","ended","renumbered","problems":[{"line","reason"}]}` |
+//! | `backup` | `path` | the whole store, to a new file: `{"count"}` |
 //! | `clock` | `now` | fixes the store's clock |
 //!
 //! `id` names a session of this program; times are RFC 3339.
@@ -25,6 +28,7 @@
 mod driver;
 mod fields;
 mod serve;
+mod transfer;
 
 use std::error::Error;
 use std::io;

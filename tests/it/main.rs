@@ -9,15 +9,18 @@
     reason = "a test fails by panicking, and says why it was skipped"
 )]
 
+mod backup;
 mod cases;
 mod child;
 mod compile_fail;
 mod conformance;
 mod crash;
+mod export;
 mod failing;
 mod faults;
 mod files;
 mod format;
+mod import;
 mod model;
 mod persona;
 mod processes;
@@ -34,4 +37,5 @@ mod sound;
 mod taint;
 mod tidy;
 mod tools;
+mod triggerfish;
 mod two_stores;

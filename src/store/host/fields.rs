@@ -47,17 +47,15 @@ impl Fields {
     }
 
     pub(super) fn text(&mut self, name: &str) -> Result<String, Bad> {
-        match self.value(name) {
-            Value::String(text) => Ok(text),
-            Value::Null => Err(Bad::new(format!("`{name}` is missing"))),
-            _ => Err(Bad::new(format!("`{name}` must be a text"))),
-        }
+        let text = self.optional_text(name)?;
+        text.ok_or_else(|| Bad::new(format!("`{name}` is missing")))
     }
 
     pub(super) fn optional_text(&mut self, name: &str) -> Result<Option<String>, Bad> {
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(_) => self.text(name).map(Some),
+        match self.value(name) {
+            Value::Null => Ok(None),
+            Value::String(text) => Ok(Some(text)),
+            _ => Err(Bad::new(format!("`{name}` must be a text"))),
         }
     }
 
