@@ -85,6 +85,7 @@ fn check_pages(db: &Connection) -> Result<bool> {
         if INDEX_FAULTS.iter().any(|fault| text.starts_with(fault)) {
             is_index_sound = false;
         } else if text != "ok" {
+            eprintln!("XX {text}");
             return Err(Error::corrupt("the file is damaged"));
         }
     }
