@@ -144,20 +144,17 @@ pub(super) fn c21_what_is_there_is_never_changed<S: Subject>(scene: Scene<S>) {
     let changes: [fn(&mut StoredVersion); 8] = [
         |stored| stored.version.memory.classification = Public,
         |stored| stored.version.memory.classification = Restricted,
-        |stored| stored.version.memory.content = "changed".to_owned(),
+        |stored| stored.version.memory.content.push('!'),
         |stored| stored.version.memory.tags.clear(),
         |stored| stored.version.memory.key = super::scene::key("K"),
         |stored| stored.version.memory.agent = super::scene::parsed("bob".parse()),
         |stored| stored.version.memory.expires_at = Some(second(1)),
         |stored| stored.namespace = Namespace::TODO,
     ];
-    let changed = |change: &fn(&mut StoredVersion)| {
-        let mut all = before.clone();
-        all.iter_mut().for_each(change);
-        all
-    };
-    for changed in changes.iter().map(changed) {
-        let imported = scene.import(100, &changed);
+    for change in changes {
+        let mut other = before.clone();
+        other.iter_mut().for_each(change);
+        let imported = scene.import(100, &other);
         ada.same(imported, [Imported::Conflict], "it is refused");
         ada.same(scene.versions(), before.clone(), "and nothing changes");
     }

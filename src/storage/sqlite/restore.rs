@@ -19,7 +19,8 @@ use super::{open, reindex, rows, schema};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How the check of the file begins what it says of the search index.
-const INDEX_FAULTS: [&str; 2] = [
+const INDEX_FAULTS: [&str; 3] = [
+    "fts5: ",
     "malformed inverted index",
     "unable to validate the inverted",
 ];
@@ -58,12 +59,12 @@ fn refuse_unfinished(backup: &Path) -> Result<()> {
 fn check(path: &Path) -> Result<u64> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
+    db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     db.pragma_update(None, "trusted_schema", "OFF")?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     schema::refuse_all_but_ours(&mut db)?;
     let is_index_sound = check_pages(&db)?;
-    // A backup of a store that was open elsewhere may be in WAL mode.
-    db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    // A store that was closed and copied asks for a WAL.
     db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
     if !is_index_sound {
         // Opening the store makes the index anew.
@@ -85,7 +86,6 @@ fn check_pages(db: &Connection) -> Result<bool> {
         if INDEX_FAULTS.iter().any(|fault| text.starts_with(fault)) {
             is_index_sound = false;
         } else if text != "ok" {
-            eprintln!("XX {text}");
             return Err(Error::corrupt("the file is damaged"));
         }
     }
@@ -103,16 +103,14 @@ fn lock(target: &Path) -> Result<Option<Connection>> {
     let mut db = Connection::open_with_flags(target, flags)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    let locked = lock_all(&mut db);
-    match locked.map_err(|error| (error.kind(), error)) {
-        Ok(()) => Ok(Some(db)),
-        Err((ErrorKind::Busy, _)) => Err(Error::new(
+    match lock_all(&mut db) {
+        Err(error) if error.kind() == ErrorKind::Busy => Err(Error::new(
             ErrorKind::Busy,
             "the store is open somewhere; close it before it is replaced",
         )),
         // What is damaged is what one restores.
-        Err((ErrorKind::Corrupt, _)) => Ok(Some(db)),
-        Err((_, error)) => Err(error),
+        Err(error) if error.kind() != ErrorKind::Corrupt => Err(error),
+        _ => Ok(Some(db)),
     }
 }
 

@@ -56,7 +56,7 @@ impl Host {
     /// is replaced. What its pages hold is checked as far as SQLite's own check goes, which doesn't notice
     /// a letter that is another one.
     ///
-    /// A target that is open anywhere is refused. Nobody may open it while this runs: at the moment of the
+    /// A target that is open anywhere is refused, if it isn't too damaged to tell. Nobody may open it while this runs: at the moment of the
     /// change he would go on with the old file, which has no name any more.
     ///
     /// # Errors

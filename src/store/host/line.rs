@@ -173,9 +173,10 @@ pub(super) fn check_content(stored: &StoredVersion, limits: &Limits) -> Result<(
     if content.trim().is_empty() {
         return Err(Bad::new("`content` must be a text that isn't blank"));
     }
-    let limit = match stored.namespace == Namespace::SESSION {
-        true => limits.content_bytes.max(SESSION_BYTES),
-        false => limits.content_bytes,
+    let limit = if stored.namespace == Namespace::SESSION {
+        limits.content_bytes.max(SESSION_BYTES)
+    } else {
+        limits.content_bytes
     };
     crate::record::check_limit("content", content.len(), limit, "content_bytes").map_err(Bad::from)
 }
