@@ -18,8 +18,8 @@
 //! | `history` | `agent`, `key` | `{"versions":[...]}`, newest first |
 //! | `audit` | `agent`?, `key`?, `session`?, `limit`? | `{"entries":[...]}`, newest first |
 //! | `reindex` | | makes the search index anew: `{"records"}` |
-//! | `export` | `path` | every version as JSON lines, to a file: `{"count"}` |
-//! | `import` | `path`, `format`? | `jsonl` (default) or `triggerfish`: `{"count","unchanged","refused","ignored","ended","renumbered","problems":[{"line","reason"}]}` |
+//! | `export` | `path` | every version as JSON lines, to a file: `{"count"}`, without the sessions' own state |
+//! | `import` | `path`, `format`? | `jsonl` (default) or `triggerfish`: `{"count","unchanged","refused","ignored","ended","renumbered","sessions","problems":[{"line","reason"}]}` |
 //! | `backup` | `path` | the whole store, to a new file: `{"count"}` |
 //! | `clock` | `now` | fixes the store's clock |
 //!

@@ -42,6 +42,7 @@ fn told(report: &ImportReport) -> Value {
     let problem = |problem: &ImportProblem| json!({"line": problem.line, "reason": problem.reason});
     json!({
         "count": report.imported,
+        "sessions": report.sessions,
         "renumbered": report.renumbered,
         "ended": report.ended,
         "unchanged": report.unchanged,

@@ -307,7 +307,7 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     ) -> Result<Vec<Imported>>;
 
     /// Copies the whole store, as it is at one moment, to a new file, and returns how many versions that
-    /// holds (clause 21).
+    /// holds, without those of the namespace `session` (clause 21).
     ///
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if the provider keeps no file,

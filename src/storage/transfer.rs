@@ -170,14 +170,16 @@ pub struct BackupProgress {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// How many versions were stored.
+    /// How many versions were stored, besides the sessions' own state.
     pub imported: u64,
     /// How many of these got another number, since theirs was taken or wasn't the highest.
     pub renumbered: u64,
     /// How many versions that were there and live have ended, as they had in the file.
     pub ended: u64,
-    /// How many were there already, and didn't change.
+    /// How many were there already, and didn't change; the sessions' own state isn't counted.
     pub unchanged: u64,
+    /// How many records of the sessions' own state were stored.
+    pub sessions: u64,
     /// How many were refused; the first of them are among the problems.
     pub refused: u64,
     /// How many rows of another kind the database had, which is no problem.

@@ -91,7 +91,9 @@ fn round_trip<A: Home, B: Home>() {
     assert_eq!((report.refused, report.renumbered, report.ended), (0, 0, 0));
     assert_eq!(report.problems, []);
     let lines = file.split(|&byte| byte == b'\n').count() - 1;
-    assert_eq!(report.imported, u64::try_from(lines).unwrap() - 1);
+    let stored = report.imported + report.sessions;
+    assert_eq!(stored, u64::try_from(lines).unwrap() - 1);
+    assert_eq!(old.host().export(Vec::new()).unwrap(), report.imported);
     assert_eq!(exported(&new), file, "byte for byte, in its order");
 
     let again = new.host().import(&file[..]).unwrap();
@@ -205,7 +207,7 @@ fn an_exported_file_is_its_owners_only_and_takes_the_place_of_another() {
     let count = store.host().export_to(&path).unwrap();
     let text = fs::read(&path).unwrap();
     assert_eq!(text, exported(&store));
-    assert!(count > 20);
+    assert!(count > 15);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&path), 0o600);
     let names = fs::read_dir(folder.path()).unwrap();
@@ -236,7 +238,7 @@ fn what_is_exported_is_of_one_moment() {
         }
     }
     let mut writer = Saving(&store, &session, Vec::new());
-    assert_eq!(store.host().export(&mut writer).unwrap(), 51);
+    assert_eq!(store.host().export(&mut writer).unwrap(), 50);
     let file = writer.2;
     assert!(store.host().history("agent", "k49").unwrap().len() > 1);
     let new = MemoryStore::open_in_memory().unwrap();

@@ -18,7 +18,7 @@ use super::open;
 use super::partial::{Partial, refuse_taken};
 use super::rows::unexpected;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::BackupProgress;
+use crate::storage::{BackupProgress, Namespace};
 
 /// How many pages a step copies, of 4 kB each.
 const PAGES: i32 = 256;
@@ -48,8 +48,7 @@ fn copy(store: &Path, to: &Path, on_progress: &mut dyn FnMut(BackupProgress)) ->
     from.busy_timeout(PATIENCE)?;
     from.pragma_update(None, "query_only", "ON")?;
     from.execute_batch("BEGIN")?;
-    let sql = "SELECT count(*) FROM records";
-    let count: i64 = from.query_row(sql, [], |row| row.get(0))?;
+    let count = count(&from)?;
     let mut copy = open_copy(to)?;
     copy_pages(&from, &mut copy, on_progress)?;
     from.execute_batch("COMMIT")?;
@@ -60,6 +59,15 @@ fn copy(store: &Path, to: &Path, on_progress: &mut dyn FnMut(BackupProgress)) ->
         return Err(Error::internal("the backup still needs a WAL"));
     }
     copy.close().map_err(|(_, error)| error)?;
+    Ok(count)
+}
+
+/// How many versions there are besides the sessions' own state.
+pub(super) fn count(db: &Connection) -> Result<u64> {
+    let sql = "SELECT count(*) FROM records
+               WHERE scope NOT IN (SELECT id FROM scopes WHERE namespace = ?1)";
+    let names = [Namespace::SESSION.as_str()];
+    let count: i64 = db.query_row(sql, names, |row| row.get(0))?;
     u64::try_from(count).map_err(|_| unexpected("count"))
 }
 

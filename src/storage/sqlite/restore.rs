@@ -14,8 +14,9 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::backup::count;
 use super::partial::{Partial, remove_sidecars, sidecars};
-use super::{open, reindex, rows, schema};
+use super::{open, reindex, schema};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How the check of the file begins what it says of the search index.
@@ -70,10 +71,9 @@ fn check(path: &Path) -> Result<u64> {
         // Opening the store makes the index anew.
         reindex::restart(&db)?;
     }
-    let sql = "SELECT count(*) FROM records";
-    let count: i64 = db.query_row(sql, [], |row| row.get(0))?;
+    let count = count(&db)?;
     db.close().map_err(|(_, error)| error)?;
-    u64::try_from(count).map_err(|_| rows::unexpected("count"))
+    Ok(count)
 }
 
 /// Refuses damage. Whether the search index is sound as well.

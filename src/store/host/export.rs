@@ -10,9 +10,11 @@ use crate::error::Result;
 use crate::policy::Gate;
 use crate::storage::sqlite::open::absolute;
 use crate::storage::sqlite::partial::Partial;
+use crate::storage::{Namespace, StoredVersion};
 
 impl Host {
-    /// Writes every version of every namespace and agent, one line of JSON each; returns how many.
+    /// Writes every version of every namespace and agent, one line of JSON each; returns how many there are
+    /// besides the sessions' own state.
     ///
     /// They are as they were at one moment, whoever writes meanwhile, and written one by one. As long as it
     /// runs, the store's WAL grows by what others write; so give it a writer that doesn't wait for
@@ -29,7 +31,7 @@ impl Host {
     /// let high = store.session("s-1", "agent").taint(Classification::Restricted).open()?;
     /// store.save(&high, Draft::new("user-name", "Ada"))?;
     /// let mut file = Vec::new();
-    /// assert_eq!(store.host().export(&mut file)?, 2); // the memory, and the session's own state
+    /// assert_eq!(store.host().export(&mut file)?, 1);
     ///
     /// // What a session exports is what it sees.
     /// let low = store.session("s-2", "agent").open()?;
@@ -39,16 +41,17 @@ impl Host {
     pub fn export(&self, writer: impl Write) -> Result<u64> {
         let mut writer = BufWriter::new(writer);
         let grant = Gate::host(self.namespace.clone(), None);
-        let mut count = 0_u64;
-        let mut each = |version, total| {
-            if count == 0 {
+        let (mut count, mut is_begun) = (0, false);
+        let mut each = |stored: StoredVersion, total| {
+            if !is_begun {
                 line::write_header(&mut writer, Some(total))?;
+                is_begun = true;
             }
-            count += 1;
-            line::write(&mut writer, &version)
+            count += u64::from(stored.namespace != Namespace::SESSION);
+            line::write(&mut writer, &stored)
         };
         self.gate.provider().versions(&grant, &mut each)?;
-        if count == 0 {
+        if !is_begun {
             line::write_header(&mut writer, Some(0))?;
         }
         writer.flush().map_err(|error| line::cant_write(&error))?;

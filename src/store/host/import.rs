@@ -6,7 +6,7 @@ use super::fields::Bad;
 use super::{Host, line};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Gate;
-use crate::storage::{ImportReport, Imported, StoredVersion};
+use crate::storage::{ImportReport, Imported, Namespace, StoredVersion};
 
 /// The most versions of one transaction.
 const BATCH: usize = 256;
@@ -105,7 +105,10 @@ impl<'h> Importer<'h> {
 
     fn count(&mut self, line: u64, new: &StoredVersion, outcome: Imported) {
         let report = &mut self.report;
+        let is_session = new.namespace == Namespace::SESSION;
         match outcome {
+            Imported::Stored { .. } if is_session => report.sessions += 1,
+            Imported::Ended | Imported::Unchanged if is_session => (),
             Imported::Stored { version } => {
                 report.imported += 1;
                 report.renumbered += u64::from(version != new.version.memory.version);
