@@ -265,6 +265,37 @@ fn a_backup_is_restored_whatever_was_there() {
 }
 
 #[test]
+fn a_link_to_the_store_stays_one() {
+    let (place, content) = Place::backed_up();
+    let link = place.folder.path().join("link.db");
+    std::os::unix::fs::symlink(&place.path, &link).unwrap();
+    let store = place.open();
+    let error = Host::restore_backup(&place.backup, &link).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    let session = session(&store, Classification::Public);
+    store.save(&session, Draft::new("later", "v")).unwrap();
+    drop((session, store));
+    Host::restore_backup(&place.backup, &link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(exported(&place.open()), content);
+}
+
+#[test]
+fn a_closed_store_that_was_copied_is_a_backup_too() {
+    let (place, content) = Place::backed_up();
+    let copy = place.folder.path().join("copy.db");
+    fs::copy(&place.path, &copy).unwrap();
+    assert_eq!(
+        fs::read(&copy).unwrap()[18..20],
+        [2, 2],
+        "it asks for a WAL"
+    );
+    Host::restore_backup(&copy, &place.path).unwrap();
+    assert_eq!(place.names(), ["backup.db", "copy.db", "memory.db"]);
+    assert_eq!(exported(&place.open()), content);
+}
+
+#[test]
 fn no_old_wal_is_left_beside_a_restored_store() {
     let (place, content) = Place::backed_up();
     let store = place.open();
@@ -364,6 +395,13 @@ fn what_is_no_backup_is_refused_before_anything_is_touched() {
     assert_eq!(refused(&place, "empty", empty), ErrorKind::NotAStore);
     let wal = |path: &Path| fs::write(beside(path, "-wal"), "content").unwrap();
     assert_eq!(refused(&place, "with a WAL", wal), ErrorKind::NotAStore);
+    let open = place.folder.path().join("memory.db");
+    let store = MemoryStore::open(&open).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let error = Host::restore_backup(&open, other.path().join("new.db")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotAStore, "a store in use");
+    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0);
+    drop(store);
     let missing = place.folder.path().join("missing.db");
     let error = Host::restore_backup(&missing, &place.path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);

@@ -218,6 +218,20 @@ fn an_exported_file_is_its_owners_only_and_takes_the_place_of_another() {
 }
 
 #[test]
+fn an_export_replaces_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = MemoryStore::open(&path).unwrap();
+    fill(&store);
+    let refused = |store: &MemoryStore| store.host().export_to(&path).unwrap_err().kind();
+    assert_eq!(refused(&store), strandline::ErrorKind::AlreadyExists);
+    drop(store);
+    let other = MemoryStore::open_in_memory().unwrap();
+    assert_eq!(refused(&other), strandline::ErrorKind::AlreadyExists);
+    assert_sound(&path);
+}
+
+#[test]
 fn what_is_exported_is_of_one_moment() {
     let folder = tempfile::tempdir().unwrap();
     let store = MemoryStore::open(folder.path().join("memory.db")).unwrap();

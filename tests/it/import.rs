@@ -183,7 +183,11 @@ fn a_file_that_was_cut_off_is_told_of() {
     let cut = &file[..file.len() - 20];
     let report = new.host().import(cut).unwrap();
     assert_eq!(
-        (report.imported + report.sessions, report.refused, report.problems.len()),
+        (
+            report.imported + report.sessions,
+            report.refused,
+            report.problems.len()
+        ),
         (2, 1, 1)
     );
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::ErrorKind as IoKind;
+use std::io::{ErrorKind as IoKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -12,6 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What SQLite may keep beside a database.
 const SIDECARS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// How every SQLite database begins.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 const ENDING: &str = ".partial";
 
@@ -126,6 +129,22 @@ pub(crate) fn refuse_taken(place: &Path) -> Result<()> {
         return Ok(());
     }
     let text = "there is a file already, or what SQLite left of one";
+    Err(named(place, &Error::new(ErrorKind::AlreadyExists, text)))
+}
+
+/// Refuses a place where a database is. One that is open has something beside it; another one is looked
+/// into, which is all right since nobody in this process has locks on it.
+pub(crate) fn refuse_database(place: &Path) -> Result<()> {
+    let begins = || {
+        let mut start = [0; MAGIC.len()];
+        let file = File::open(place);
+        file.and_then(|mut file| file.read_exact(&mut start))
+            .is_ok_and(|()| start == *MAGIC)
+    };
+    if !sidecars(place).iter().any(|path| path.exists()) && !begins() {
+        return Ok(());
+    }
+    let text = "there is a database, which an export doesn't replace";
     Err(named(place, &Error::new(ErrorKind::AlreadyExists, text)))
 }
 

@@ -10,6 +10,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -26,9 +27,14 @@ const INDEX_FAULTS: [&str; 3] = [
     "unable to validate the inverted",
 ];
 
+/// How long others have to close the target.
+const PATIENCE: Duration = Duration::from_millis(200);
+
 /// Puts a backup in place of the target. How many versions it holds.
 pub(crate) fn restore(backup: &Path, target: &Path) -> Result<u64> {
     let (backup, target) = (open::absolute(backup)?, open::absolute(target)?);
+    // The file that a link leads to is what has the locks, and what is replaced.
+    let target = fs::canonicalize(&target).unwrap_or(target);
     let refused = |error: Error| open::named(&backup, &error);
     refuse_unfinished(&backup).map_err(refused)?;
     open::check_kind(&backup).map_err(refused)?;
@@ -45,12 +51,13 @@ pub(crate) fn restore(backup: &Path, target: &Path) -> Result<u64> {
     Ok(count)
 }
 
-/// Refuses a file beside which a part of its content is.
+/// Refuses a file beside which a part of its content is, or may soon be: a store that is open has a
+/// `-shm`. In this process its locks would go when the file is closed after copying.
 fn refuse_unfinished(backup: &Path) -> Result<()> {
-    let [wal, _, journal] = sidecars(backup);
+    let [wal, shm, journal] = sidecars(backup);
     let has_content = |path| fs::metadata(path).is_ok_and(|info| info.len() > 0);
-    if has_content(wal) || has_content(journal) {
-        let text = "a part of it is in its -wal or -journal; restore from what `backup` made";
+    if has_content(wal) || has_content(journal) || shm.exists() {
+        let text = "it is a store in use, or was cut off; restore from what `backup` made";
         return Err(Error::new(ErrorKind::NotAStore, text));
     }
     Ok(())
@@ -101,6 +108,7 @@ fn lock(target: &Path) -> Result<Option<Connection>> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(target, flags)?;
+    db.busy_timeout(PATIENCE)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     match lock_all(&mut db) {

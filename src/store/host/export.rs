@@ -9,7 +9,7 @@ use super::{Host, line};
 use crate::error::Result;
 use crate::policy::Gate;
 use crate::storage::sqlite::open::absolute;
-use crate::storage::sqlite::partial::Partial;
+use crate::storage::sqlite::partial::{Partial, refuse_database};
 use crate::storage::{Namespace, StoredVersion};
 
 impl Host {
@@ -63,7 +63,8 @@ impl Host {
     /// It has its name when it is complete and on the disk; a file that has it is replaced then.
     ///
     /// # Errors
-    /// As [`export`](Self::export). A file that was there stays as it is then.
+    /// As [`export`](Self::export), and [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file is a
+    /// database, such as the store itself. A file that was there stays as it is then.
     ///
     /// ```
     /// use strandline::MemoryStore;
@@ -76,7 +77,9 @@ impl Host {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn export_to(&self, path: impl AsRef<Path>) -> Result<u64> {
-        let mut file = Partial::beside(&absolute(path.as_ref())?)?;
+        let path = absolute(path.as_ref())?;
+        refuse_database(&path)?;
+        let mut file = Partial::beside(&path)?;
         let count = self.export(io::Write::by_ref(file.file()))?;
         file.replace()?;
         Ok(count)

@@ -39,7 +39,8 @@ impl Host {
     /// always the same, that is made of it and of the row's key. So importing twice changes nothing.
     ///
     /// The database is only read, and nothing is left beside it. One with a WAL is copied to a folder of the
-    /// system for temporary files, read there and removed again. Nobody should write to it meanwhile.
+    /// system for temporary files, read there and removed again. Nobody should write to it meanwhile,
+    /// and this process must not have it open: by POSIX rules its locks would go when it is closed here.
     ///
     /// # Errors
     /// [`NotAStore`](crate::ErrorKind::NotAStore) if the file is no database or has no such table,
