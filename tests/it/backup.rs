@@ -1,6 +1,7 @@
 //! Backups while others write, and their way back.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -155,12 +156,14 @@ fn a_backup_ends_though_others_write_all_the_time() {
         // Between any two steps somebody has written, and the steps go on from where they were.
         let wait = || {
             let before = saved.load(Ordering::Relaxed);
-            while saved.load(Ordering::Relaxed) < before + 2 {
+            while saved.load(Ordering::Relaxed) < before + 2 && !stop.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(1));
             }
         };
         let done = store.host().backup(&place.backup, |at| {
             told.push(at);
+            // One that begins anew each time would never end.
+            stop.fetch_or(told.len() > 200, Ordering::Relaxed);
             wait();
         });
         stop.store(true, Ordering::Relaxed);
@@ -494,7 +497,9 @@ fn a_kill_in_the_middle_leaves_the_old_store_or_the_new() {
         let name = "backup::child_restores_and_backs_up";
         let mut child = child::command(name, &place.path, "").spawn().unwrap();
         child::go(&mut child);
-        thread::sleep(Duration::from_micros(round * 700));
+        let mut said = child.stderr.take().unwrap();
+        said.read_exact(&mut [0]).unwrap();
+        thread::sleep(Duration::from_micros(round * 250));
         child.kill().unwrap();
         child.wait().unwrap();
         let found = exported(&place.open());
@@ -516,7 +521,7 @@ fn a_kill_in_the_middle_leaves_the_old_store_or_the_new() {
         fs::remove_file(&second).unwrap();
         assert_eq!(place.names(), ["backup.db", "memory.db"], "round {round}");
     }
-    assert!(old + new == 30 && old > 0, "{old} old, {new} new");
+    assert!(old > 0 && new > 0, "{old} old, {new} new");
 }
 
 #[test]
@@ -526,6 +531,7 @@ fn child_restores_and_backs_up() {
         return;
     };
     let backup = path.with_file_name("backup.db");
+    child::say("begins");
     Host::restore_backup(&backup, &path).unwrap();
     let store = MemoryStore::open(&path).unwrap();
     let second = path.with_file_name("second.db");
