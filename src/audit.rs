@@ -82,11 +82,13 @@ pub enum Action {
     Delete,
     /// Call a tool; the tool's own act leaves an entry of its own.
     ToolCall,
+    /// Take over a version from a file.
+    Import,
 }
 
 impl Action {
     /// Every action.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Open,
         Self::Raise,
         Self::Save,
@@ -95,6 +97,7 @@ impl Action {
         Self::List,
         Self::Delete,
         Self::ToolCall,
+        Self::Import,
     ];
 
     /// Whether an allowed act of this kind has stored the version that its entry names.
@@ -117,6 +120,7 @@ impl Action {
             Self::List => "list",
             Self::Delete => "delete",
             Self::ToolCall => "tool_call",
+            Self::Import => "import",
         }
     }
 

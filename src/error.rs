@@ -6,7 +6,7 @@ use std::fmt;
 /// What went wrong, as far as a host needs to branch on it.
 ///
 /// Kinds are grouped by who can act: the caller (`InvalidArgument` to `SessionMismatch`), the host's
-/// file or machine (`NotAStore` to `Io`), or this crate (`Internal`).
+/// file or machine (`NotAStore` to `Unsupported`), or this crate (`Internal`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -42,6 +42,10 @@ pub enum ErrorKind {
     ReadOnly,
     /// Any other failure of the file system.
     Io,
+    /// There is something at the path already, and it isn't replaced.
+    AlreadyExists,
+    /// The provider has no such operation; the message says which.
+    Unsupported,
     /// A fault of this crate or of a provider. Please report it.
     Internal,
 }
@@ -69,6 +73,8 @@ impl ErrorKind {
             Self::Full => "full",
             Self::ReadOnly => "read_only",
             Self::Io => "io",
+            Self::AlreadyExists => "already_exists",
+            Self::Unsupported => "unsupported",
             Self::Internal => "internal",
         }
     }

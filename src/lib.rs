@@ -64,7 +64,7 @@
 //!   arguments to a JSON result. [`Persona`](tools::Persona) makes a prompt section of what is
 //!   remembered.
 //! - A [`Host`] handle reads the history of a key and the [audit], proves that no entry of it was changed,
-//!   and traces the [lineage] of a version. Tools can't reach it.
+//!   traces the [lineage] of a version, makes backups, exports and imports. Tools can't reach it.
 //! - A [`StorageProvider`](storage::StorageProvider) keeps the records: in SQLite, in memory, or
 //!   wherever you implement it. [Namespaces](storage::Namespace) let a runtime keep its cron jobs and
 //!   todos behind the same gate.

@@ -4,6 +4,7 @@ mod builder;
 mod cursor;
 mod host;
 mod query;
+mod view;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -16,6 +16,7 @@ use strandline::{
 
 use super::audit;
 use super::fields::{Fields, invalid};
+use super::transfer;
 
 /// A store, and the sessions that were opened on it by name.
 #[derive(Debug)]
@@ -93,6 +94,9 @@ impl Driver {
             "derived_from" => audit::derived_from(&self.store.host(), fields),
             "derived_into" => audit::derived_into(&self.store.host(), fields),
             "reindex" => self.reindex(fields),
+            "export" => transfer::export(&self.store, fields),
+            "import" => transfer::import(&self.store, fields),
+            "backup" => transfer::backup(&self.store, fields),
             "clock" => self.set_clock(fields),
             _ => Err(invalid("`op` is none that this program knows")),
         }

@@ -23,6 +23,9 @@
 //! | `why` | `agent`, `key`, `level`?, `version`? | why it has its level: `{"saved","cause"}`, both entries |
 //! | `derived_from` `derived_into` | `agent`, `key`, `level`?, `version`?, `depth`?, `limit`? | `{"steps":[...],"complete"}` |
 //! | `reindex` | | makes the search index anew: `{"records"}` |
+//! | `export` | `path` | every version as JSON lines, to a file: `{"count"}`, without the sessions' own state |
+//! | `import` | `path`, `format`? | `jsonl` (default) or `triggerfish`: `{"count","unchanged","refused","ignored","ended","renumbered","sessions","problems":[{"line","reason"}]}` |
+//! | `backup` | `path` | the whole store, to a new file: `{"count"}` |
 //! | `clock` | `now` | fixes the store's clock |
 //!
 //! `id` names a session of this program; times are RFC 3339. `from` is included, `until` isn't; `before` is
@@ -37,6 +40,7 @@ mod audit;
 mod driver;
 mod fields;
 mod serve;
+mod transfer;
 
 use std::error::Error;
 use std::io;

@@ -61,6 +61,7 @@ mod scope;
 mod search;
 mod text;
 mod threads;
+mod transfer;
 mod versions;
 mod visibility;
 
@@ -251,6 +252,21 @@ macro_rules! conformance {
                 c18_what_there_is_not_has_no_lineage
                 c18_a_limit_keeps_the_first
                 c18_no_other_method_depends_on_it
+            }
+            transfer {
+                c21_versions_come_in_the_order_of_storing
+                c21_the_first_refusal_ends_it
+                c21_what_is_imported_is_as_it_was
+                c21_importing_twice_changes_nothing
+                c21_what_is_there_is_never_changed
+                c21_an_end_is_taken_over_and_no_beginning
+                c21_the_one_saved_later_is_live
+                c21_a_taken_number_becomes_the_next
+                c21_a_deleted_key_does_not_come_back
+                c21_an_earlier_number_fills_its_gap
+                c21_a_recorded_taint_never_falls
+                c21_each_leaves_an_entry
+                c21_a_backup_is_whole_or_unsupported
             }
         }
     };

@@ -14,8 +14,8 @@ use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::session::{AgentId, SessionId};
 use crate::storage::{
-    Deletion, Hit, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, StorageProvider,
-    Version,
+    Deletion, Hit, Imported, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
+    StorageProvider, StoredVersion, Version,
 };
 
 /// A provider of its own for one clause, and the clause's name for its failures.
@@ -73,6 +73,26 @@ impl<S: Subject> Scene<S> {
             .session(session)
             .up_to(level)
             .save(session, "{}");
+    }
+
+    /// Every version there is, in the order of storing.
+    pub(super) fn versions(&self) -> Vec<StoredVersion> {
+        let grant = HostGrant::forge(Namespace::MEMORY, None);
+        let mut all = Vec::new();
+        let mut each = |version, _| {
+            all.push(version);
+            Ok(())
+        };
+        let done = self.provider().versions(&grant, &mut each);
+        self.ada().done(done);
+        all
+    }
+
+    /// Takes over versions at a second.
+    pub(super) fn import(&self, seconds: i64, versions: &[StoredVersion]) -> Vec<Imported> {
+        let grant = HostGrant::forge(Namespace::MEMORY, None);
+        let imported = self.provider().import(&grant, second(seconds), versions);
+        self.ada().done(imported)
     }
 
     /// The audit's entries, newest first.

@@ -7,6 +7,7 @@ mod read;
 mod write;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
@@ -17,8 +18,8 @@ use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
-    StorageProvider, Version, VersionState,
+    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, Namespace, NewRecord,
+    SearchRequest, StorageProvider, StoredVersion, Version, VersionState,
 };
 use crate::{AgentId, Classification, Memory, Result, SessionId};
 
@@ -256,5 +257,31 @@ impl StorageProvider for Faulty {
         limit: usize,
     ) -> Result<Vec<Origin>> {
         self.records.derivations(grant, version, limit)
+    }
+
+    fn versions(
+        &self,
+        grant: &HostGrant,
+        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+    ) -> Result<()> {
+        self.records.versions(grant, each)
+    }
+
+    fn import(
+        &self,
+        grant: &HostGrant,
+        at: DateTime<Utc>,
+        versions: &[StoredVersion],
+    ) -> Result<Vec<Imported>> {
+        self.records.import(grant, at, versions)
+    }
+
+    fn backup(
+        &self,
+        grant: &HostGrant,
+        path: &Path,
+        on_progress: &mut dyn FnMut(BackupProgress),
+    ) -> Result<u64> {
+        self.records.backup(grant, path, on_progress)
     }
 }

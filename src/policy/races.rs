@@ -9,9 +9,11 @@
 //! done, and the provider refuses what is below the recorded taint (clause 7). Each is checked alone,
 //! and without both the checker must find the race.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use chrono::{DateTime, Utc};
 use shuttle::sync::atomic::AtomicUsize;
 use shuttle::thread;
 
@@ -21,8 +23,8 @@ use crate::planted::{self, Fault};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
-    StorageProvider, Version,
+    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, Namespace, NewRecord,
+    SearchRequest, StorageProvider, StoredVersion, Version,
 };
 use crate::{Classification, Draft, Memory, MemoryStore, Result, Session};
 
@@ -115,6 +117,32 @@ impl StorageProvider for Interrupted {
         limit: usize,
     ) -> Result<Vec<Origin>> {
         self.records.derivations(grant, version, limit)
+    }
+
+    fn versions(
+        &self,
+        grant: &HostGrant,
+        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+    ) -> Result<()> {
+        self.records.versions(grant, each)
+    }
+
+    fn import(
+        &self,
+        grant: &HostGrant,
+        at: DateTime<Utc>,
+        versions: &[StoredVersion],
+    ) -> Result<Vec<Imported>> {
+        self.records.import(grant, at, versions)
+    }
+
+    fn backup(
+        &self,
+        grant: &HostGrant,
+        path: &Path,
+        on_progress: &mut dyn FnMut(BackupProgress),
+    ) -> Result<u64> {
+        self.records.backup(grant, path, on_progress)
     }
 }
 

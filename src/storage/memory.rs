@@ -1,18 +1,20 @@
 //! The provider that keeps everything in the memory of the process.
 
+mod import;
 mod lineage;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 use chrono::{DateTime, Utc};
 
 use super::{
-    Deletion, Hit, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, StorageProvider,
-    Version, VersionState,
+    BackupProgress, Deletion, Hit, Imported, ListPage, ListRequest, Namespace, NewRecord,
+    SearchRequest, StorageProvider, StoredVersion, Version, VersionState,
 };
 use crate::audit::{self, Digest, Entry, Facts, Link, Trail};
 use crate::classification::Classification;
@@ -219,6 +221,35 @@ impl StorageProvider for InMemory {
     fn derivations(&self, _: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
         Ok(self.state().derivations(version, limit))
     }
+
+    /// Copied first, so that `each` may use the provider.
+    fn versions(
+        &self,
+        _: &HostGrant,
+        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+    ) -> Result<()> {
+        let versions = self.state().versions();
+        let total = to_u64(versions.len());
+        versions
+            .into_iter()
+            .try_for_each(|version| each(version, total))
+    }
+
+    fn import(
+        &self,
+        _: &HostGrant,
+        at: DateTime<Utc>,
+        versions: &[StoredVersion],
+    ) -> Result<Vec<Imported>> {
+        let mut state = self.state();
+        let take = |version| state.import(version, at);
+        Ok(versions.iter().map(take).collect())
+    }
+
+    fn backup(&self, _: &HostGrant, _: &Path, _: &mut dyn FnMut(BackupProgress)) -> Result<u64> {
+        let text = "a store in memory has no file to back up; export it";
+        Err(Error::new(ErrorKind::Unsupported, text))
+    }
 }
 
 /// All that the provider keeps.
@@ -235,7 +266,8 @@ struct State {
 /// The keys of one agent in one namespace.
 type Slots = BTreeMap<MemoryKey, Slot>;
 
-/// What is under one key: for each level its versions, oldest first. Only the last may be live.
+/// What is under one key: for each level its versions by their numbers. At most one is live: the last,
+/// unless an import brought later ones that had ended.
 #[derive(Default)]
 struct Slot {
     levels: BTreeMap<Classification, Vec<Row>>,
@@ -289,9 +321,10 @@ impl State {
         let slots = agents.entry(grant.agent().clone()).or_default();
         let slot = slots.entry(new.key.clone()).or_default();
         let rows = slot.levels.entry(grant.level()).or_default();
-        let memory = successor(rows.last(), grant, new);
-        if let Some(last) = rows.last_mut().filter(|last| last.is_live()) {
-            last.end(VersionState::Superseded, grant.now());
+        let live = rows.iter().rposition(Row::is_live);
+        let memory = successor(rows, live, grant, new);
+        if let Some(live) = live.and_then(|live| rows.get_mut(live)) {
+            live.end(VersionState::Superseded, grant.now());
         }
         rows.push(Row {
             version: Version {
@@ -326,7 +359,7 @@ impl State {
             return Deletion::WrongLevel(classification);
         }
         let rows = slot.levels.get_mut(&classification);
-        if let Some(row) = rows.and_then(|rows| rows.last_mut()) {
+        if let Some(row) = rows.and_then(|rows| rows.iter_mut().rfind(|row| row.is_live())) {
             row.end(VersionState::Deleted, grant.now());
         }
         self.append(grant.facts(key, version));
@@ -338,7 +371,7 @@ impl Slot {
     /// The live record of each level that has one, lowest first, expired or not.
     fn live(&self) -> impl DoubleEndedIterator<Item = (Classification, &Row)> {
         self.levels.iter().filter_map(|(&level, rows)| {
-            let row = rows.last().filter(|row| row.is_live())?;
+            let row = rows.iter().rfind(|row| row.is_live())?;
             Some((level, row))
         })
     }
@@ -381,11 +414,13 @@ impl Row {
     }
 }
 
-/// The version that follows `last`, the newest of its key and level (clauses 3 and 4).
-fn successor(last: Option<&Row>, grant: &WriteGrant<'_>, new: &NewRecord) -> Memory {
+/// The version that follows those of its key and level, of which the one at `live` is live (clauses 3
+/// and 4).
+fn successor(rows: &[Row], live: Option<usize>, grant: &WriteGrant<'_>, new: &NewRecord) -> Memory {
     let now = grant.now();
-    let version = last.map_or(0, |last| last.version.memory.version);
-    let replaced = last.filter(|last| last.is_live() && last.is_unexpired(now));
+    let version = rows.last().map_or(0, |last| last.version.memory.version);
+    let live = live.and_then(|live| rows.get(live));
+    let replaced = live.filter(|live| live.is_unexpired(now));
     let created_at = replaced.map_or(now, |replaced| replaced.version.memory.created_at);
     Memory {
         key: new.key.clone(),

@@ -8,16 +8,19 @@
 mod memory;
 mod namespace;
 pub(crate) mod sqlite;
+mod transfer;
 
 use std::fmt;
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use memory::InMemory;
 pub use namespace::Namespace;
 pub use sqlite::{Durability, OnReindex, Reindexing, Sqlite, SqliteOptions};
+pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};
 
 use crate::audit;
 use crate::classification::Classification;
@@ -116,7 +119,7 @@ pub struct Hit {
 }
 
 /// What has become of a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VersionState {
     /// The current version of its key at its level.
@@ -223,6 +226,19 @@ pub enum Deletion {
 ///     returns the versions, in the order of their entries, that sessions saved after they had read this
 ///     one. Both leave out records of the namespace `session`, reach every namespace and agent, return
 ///     at most `limit`, and nothing for a version that there isn't. No other method depends on it.
+/// 21. **Export and import.** `versions` gives every version of every namespace and agent, as they were
+///     at one moment, in the order of storing. `import` takes over versions in the order of its
+///     argument, all that it stores or none. What a version is, its `lineage_id` says. One that
+///     is there already is never altered, but that it ends where it is live here and ended there
+///     ([`Imported::Ended`]; never in the namespace `session`); one that is there with another owner,
+///     key, level, content, tags, session, creation or expiry is [`Imported::Conflict`]. A new
+///     one is stored as it is, with these exceptions. *Live* it gives way to a live version of its key and level
+///     that was saved at the same time or later, and then is superseded; where none is live and
+///     its number isn't above all others there, it gives way to a deletion at or after its saving, and
+///     then is deleted. Else it supersedes what is live. Its *number* becomes one more than the
+///     highest there if it is taken, or if the version is live and doesn't have the highest. Each
+///     stored or ended version leaves one entry, with its [`facts`](StoredVersion::facts). `backup` makes
+///     one whole file, or fails with [`Unsupported`](crate::ErrorKind::Unsupported).
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;
@@ -310,4 +326,40 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
         version: &VersionId,
         limit: usize,
     ) -> Result<Vec<Origin>>;
+
+    /// Hands each stored version to `each`, with how many there are in all (clause 21), until it fails.
+    ///
+    /// # Errors
+    /// The first of `each`, and those of the storage.
+    fn versions(
+        &self,
+        grant: &HostGrant,
+        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Takes over versions at this time (clause 21); what came of each, in order. Their texts are within
+    /// limits, their tags differ, and their numbers are at most [`StoredVersion::MAX_NUMBER`].
+    ///
+    /// # Errors
+    /// Those of the storage only. Nothing is stored then.
+    fn import(
+        &self,
+        grant: &HostGrant,
+        at: DateTime<Utc>,
+        versions: &[StoredVersion],
+    ) -> Result<Vec<Imported>>;
+
+    /// Copies the whole store, as it is at one moment, to a new file, and returns how many versions that
+    /// holds, without those of the namespace `session` (clause 21).
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the provider keeps no file,
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if something is at the path, and those of the
+    /// storage.
+    fn backup(
+        &self,
+        grant: &HostGrant,
+        path: &Path,
+        on_progress: &mut dyn FnMut(BackupProgress),
+    ) -> Result<u64>;
 }

@@ -1,7 +1,13 @@
 //! What only the host may do.
 
+mod backup;
+mod export;
+mod fields;
+mod import;
+pub(super) mod line;
 mod lineage;
 mod trail;
+mod triggerfish;
 
 use std::sync::Arc;
 

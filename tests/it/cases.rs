@@ -11,6 +11,8 @@ mod driver;
 mod fields;
 #[path = "../../examples/jsonl/serve.rs"]
 mod serve;
+#[path = "../../examples/jsonl/transfer.rs"]
+mod transfer;
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,14 +1,16 @@
 //! What a model and the host are told when the storage fails.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{HostGrant, ReadGrant, WriteGrant};
 use strandline::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
-    Version,
+    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, NewRecord,
+    SearchRequest, StorageProvider, StoredVersion, Version,
 };
 use strandline::tools::{Persona, Tools};
 use strandline::{Draft, Error, ErrorKind, Memory, MemoryKey, MemoryStore, Result, audit};
@@ -76,6 +78,30 @@ impl StorageProvider for Failing {
         limit: usize,
     ) -> Result<Vec<Origin>> {
         self.up()?.derivations(grant, version, limit)
+    }
+
+    fn versions(
+        &self,
+        grant: &HostGrant,
+        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+    ) -> Result<()> {
+        self.up()?.versions(grant, each)
+    }
+    fn import(
+        &self,
+        grant: &HostGrant,
+        at: DateTime<Utc>,
+        versions: &[StoredVersion],
+    ) -> Result<Vec<Imported>> {
+        self.up()?.import(grant, at, versions)
+    }
+    fn backup(
+        &self,
+        grant: &HostGrant,
+        path: &Path,
+        on_progress: &mut dyn FnMut(BackupProgress),
+    ) -> Result<u64> {
+        self.up()?.backup(grant, path, on_progress)
     }
 }
 

@@ -10,15 +10,18 @@
 )]
 
 mod audit;
+mod backup;
 mod cases;
 mod child;
 mod compile_fail;
 mod conformance;
 mod crash;
+mod export;
 mod failing;
 mod faults;
 mod files;
 mod format;
+mod import;
 mod lineage;
 mod model;
 mod persona;
@@ -36,4 +39,5 @@ mod sound;
 mod taint;
 mod tidy;
 mod tools;
+mod triggerfish;
 mod two_stores;

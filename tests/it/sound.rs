@@ -138,8 +138,8 @@ fn assert_audit(db: &Connection) {
         count(db, "SELECT coalesce(max(seq), 0) FROM audit"),
         entries
     );
-    let saved = "SELECT count(*) FROM audit WHERE namespace = 'memory' AND action = 'save'
-                 AND decision = 0";
+    let saved = "SELECT count(*) FROM (SELECT DISTINCT agent, key, level, version FROM audit
+                     WHERE namespace = 'memory' AND action IN ('save', 'import') AND decision = 0)";
     let versions = "SELECT count(*) FROM records WHERE scope IN (
                         SELECT id FROM scopes WHERE namespace = 'memory')";
     assert_eq!(count(db, saved), count(db, versions));

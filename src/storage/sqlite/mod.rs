@@ -6,19 +6,24 @@
 //! makes the index anew from the records, in one transaction, and tries once more.
 
 mod audit;
+mod backup;
 mod error;
+mod import;
 mod index;
 mod layout;
 mod lineage;
-mod open;
+pub(crate) mod open;
+pub(crate) mod partial;
 mod pool;
 mod read;
 mod reindex;
+pub(crate) mod restore;
 mod rows;
 mod schema;
 mod search;
 #[cfg(test)]
 mod tests;
+pub(crate) mod triggerfish;
 mod unindexed;
 mod write;
 
@@ -27,8 +32,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
+
 use super::{
-    Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider, Version,
+    BackupProgress, Deletion, Hit, Imported, ListPage, ListRequest, NewRecord, SearchRequest,
+    StorageProvider, StoredVersion, Version,
 };
 use crate::audit::{Entry, Event, Query, Trail};
 use crate::error::Result;
@@ -276,5 +284,32 @@ impl StorageProvider for Sqlite {
     fn derivations(&self, _: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
         self.pool
             .snapshot(|db| lineage::derivations(db, version, limit))
+    }
+
+    fn versions(
+        &self,
+        _grant: &HostGrant,
+        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+    ) -> Result<()> {
+        self.pool.snapshot(|db| import::versions(db, each))
+    }
+
+    fn import(
+        &self,
+        _grant: &HostGrant,
+        at: DateTime<Utc>,
+        versions: &[StoredVersion],
+    ) -> Result<Vec<Imported>> {
+        let texts = import::analyse(versions);
+        self.with_sound_index(|| self.pool.write(|db| import::import(db, at, &texts)))
+    }
+
+    fn backup(
+        &self,
+        _grant: &HostGrant,
+        path: &Path,
+        on_progress: &mut dyn FnMut(BackupProgress),
+    ) -> Result<u64> {
+        backup::run(&self.path, path, on_progress)
     }
 }

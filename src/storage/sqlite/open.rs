@@ -20,19 +20,23 @@ const WAL_BYTES: u32 = 8 << 20;
 /// Opens or creates the store at `path`; returns its absolute path, the connection that writes, and
 /// whether the index is whole.
 pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection, bool)> {
-    if path.as_os_str().is_empty() {
-        return Err(Error::invalid("`path` must not be empty"));
-    }
-    // Absolute, so that no path is one of SQLite's special names, such as `:memory:`.
-    let path = std::path::absolute(path).map_err(|error| io_error(path, &error))?;
+    let path = absolute(path)?;
     match open_absolute(&path, options) {
         Ok((db, is_whole)) => Ok((path, db, is_whole)),
         Err(error) => Err(named(&path, &error)),
     }
 }
 
+/// The path as an absolute one, so that none is one of SQLite's special names, such as `:memory:`.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::invalid("`path` must not be empty"));
+    }
+    std::path::absolute(path).map_err(|error| io_error(path, &error))
+}
+
 /// The error with the path in its text.
-pub(super) fn named(path: &Path, error: &Error) -> Error {
+pub(crate) fn named(path: &Path, error: &Error) -> Error {
     let text = format!("{}: {error}", path.display());
     let named = Error::new(error.kind(), text);
     match std::error::Error::source(error) {
@@ -118,7 +122,7 @@ fn create(path: &Path, options: &SqliteOptions) -> Result<()> {
 }
 
 #[cfg(unix)]
-fn new_file() -> fs::OpenOptions {
+pub(super) fn new_file() -> fs::OpenOptions {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600);
@@ -126,7 +130,7 @@ fn new_file() -> fs::OpenOptions {
 }
 
 #[cfg(not(unix))]
-fn new_file() -> fs::OpenOptions {
+pub(super) fn new_file() -> fs::OpenOptions {
     let mut options = File::options();
     options.write(true).create_new(true);
     options
@@ -143,7 +147,7 @@ fn create_folder(folder: &Path) -> Result<()> {
 }
 
 /// Refuses what isn't a file.
-fn check_kind(path: &Path) -> Result<()> {
+pub(super) fn check_kind(path: &Path) -> Result<()> {
     let info = fs::metadata(path).map_err(|error| io_error(path, &error))?;
     if info.is_file() {
         return Ok(());
@@ -179,10 +183,11 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn io_error(path: &Path, error: &std::io::Error) -> Error {
+pub(crate) fn io_error(path: &Path, error: &std::io::Error) -> Error {
     let (kind, text) = match error.kind() {
         IoKind::NotFound => (ErrorKind::Io, "it or its folder doesn't exist"),
         IoKind::PermissionDenied | IoKind::ReadOnlyFilesystem => (ErrorKind::ReadOnly, CANT_WRITE),
+        IoKind::AlreadyExists => (ErrorKind::AlreadyExists, "there is something already"),
         IoKind::NotADirectory => (ErrorKind::Io, "a part of its path is not a folder"),
         IoKind::StorageFull | IoKind::QuotaExceeded => (ErrorKind::Full, "the disk is full"),
         _ if path.is_dir() => (ErrorKind::NotAStore, "there is a folder, not a file"),

@@ -206,7 +206,7 @@ pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Re
     Ok(versions)
 }
 
-fn state(number: u8) -> Result<VersionState> {
+pub(super) fn state(number: u8) -> Result<VersionState> {
     match number {
         0 => Ok(VersionState::Live),
         1 => Ok(VersionState::Superseded),

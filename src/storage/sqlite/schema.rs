@@ -70,6 +70,7 @@ CREATE TABLE records (
 CREATE UNIQUE INDEX records_version ON records (scope, key, level, version);
 CREATE UNIQUE INDEX records_live ON records (scope, key, level) WHERE state = 0;
 CREATE UNIQUE INDEX records_doc ON records (doc) WHERE doc IS NOT NULL;
+CREATE INDEX records_lineage ON records (lineage);
 CREATE INDEX records_session ON records (scope, session, id) WHERE state = 0;
 CREATE INDEX records_expiry ON records (scope, expires_at)
     WHERE state = 0 AND expires_at IS NOT NULL;
@@ -140,6 +141,23 @@ pub(super) fn refuse_others(db: &mut Connection) -> Result<()> {
         (0, 0) => refuse_foreign(&tx),
         (ours, _) if ours == i64::from(APPLICATION_ID) => refuse_newer_file(&tx),
         _ => Err(foreign()),
+    }
+}
+
+/// Refuses whatever isn't a store, also an empty file.
+pub(super) fn refuse_all_but_ours(db: &mut Connection) -> Result<()> {
+    refuse_others(db)?;
+    if user_version(db)? == 0 {
+        return Err(Error::new(ErrorKind::NotAStore, "there is no store in it"));
+    }
+    Ok(())
+}
+
+/// Refuses another program's database; a store of any release, or nothing, is all right.
+pub(super) fn refuse_foreign_file(db: &mut Connection) -> Result<()> {
+    match refuse_others(db) {
+        Err(error) if error.kind() == ErrorKind::NewerVersion => Ok(()),
+        other => other,
     }
 }
 

@@ -13,18 +13,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::WriteGrant;
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::is_sampled;
+use crate::session::AgentId;
 use crate::storage::{Deletion, Namespace, NewRecord};
 
 /// What a live record becomes when it ends.
 #[derive(Clone, Copy)]
-enum End {
+pub(super) enum End {
     Superseded = 1,
     Deleted = 2,
 }
 
 /// A live record under the key that is written, as far as the index needs it.
-struct Live {
-    id: i64,
+pub(super) struct Live {
+    pub(super) id: i64,
     level: u8,
     shadow: u8,
     doc: Doc,
@@ -58,7 +59,7 @@ pub(super) fn save(
 ) -> Result<Vec<Memory>> {
     let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
-    let scope = make_scope(db, grant)?;
+    let scope = make_scope(db, grant.namespace(), grant.agent())?;
     records
         .iter()
         .map(|(record, text)| save_one(index, grant, scope, record, text))
@@ -77,8 +78,23 @@ fn save_one(
     let seq = index.next_seq(scope)?;
     let live = live_versions(db, scope, &record.key)?;
     let memory = next_version(db, grant, scope, record, &live)?;
-    let shadow = displace(index, grant, scope, &record.key, &live)?;
-    let rank = grant.level().rank();
+    store_live(index, scope, seq, &memory, text, &live, micros(grant.now()))?;
+    append(db, &grant.facts(&memory.key, memory.version))?;
+    Ok(memory)
+}
+
+/// Stores a live version in place of the one that it supersedes.
+pub(super) fn store_live(
+    index: Index<'_>,
+    scope: i64,
+    seq: i64,
+    memory: &Memory,
+    text: &IndexText,
+    live: &[Live],
+    now: i64,
+) -> Result<()> {
+    let rank = memory.classification.rank();
+    let shadow = displace(index, scope, &memory.key, live, rank, now)?;
     let doc = Doc {
         scope,
         slot: slot(rank, shadow).ok_or_else(|| unexpected("shadow"))?,
@@ -86,10 +102,8 @@ fn save_one(
         seq,
         length: text.length,
     };
-    let id = insert(db, doc, shadow, &memory)?;
-    index.add(id, doc, text)?;
-    append(db, &grant.facts(&memory.key, memory.version))?;
-    Ok(memory)
+    let id = insert(index.db, scope, memory, Standing::Live { doc, shadow })?;
+    index.add(id, doc, text)
 }
 
 /// The version that follows the live ones under its key (clause 4).
@@ -102,10 +116,8 @@ fn next_version(
 ) -> Result<Memory> {
     let (rank, now) = (grant.level().rank(), micros(grant.now()));
     let old = superseded(live, rank);
-    let last = match old {
-        Some(old) => old.version,
-        None => last_version(db, scope, &record.key, rank)?,
-    };
+    // Not the live one's: an import may have brought later ones that had ended.
+    let last = last_version(db, scope, &record.key, rank)?;
     let unexpired = old.filter(|old| old.expires_at.is_none_or(|at| at > now));
     let created_at = unexpired.map_or(now, |old| old.created_at);
     Ok(Memory {
@@ -129,16 +141,16 @@ fn superseded(live: &[Live], rank: u8) -> Option<&Live> {
         .find(|old| old.level == rank || planted!(SupersedesAnyLevel))
 }
 
-/// Makes way for a record at the grant's level: ends the one it supersedes and shades those below.
+/// Makes way for a record at a level: ends the one it supersedes and shades those below.
 /// Returns which level shadows the new one.
 fn displace(
     index: Index<'_>,
-    grant: &WriteGrant<'_>,
     scope: i64,
     key: &MemoryKey,
     live: &[Live],
+    rank: u8,
+    now: i64,
 ) -> Result<u8> {
-    let (rank, now) = (grant.level().rank(), micros(grant.now()));
     if let Some(old) = superseded(live, rank) {
         end(index, scope, key, old, End::Superseded, now)?;
     }
@@ -175,17 +187,31 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
             Deletion::WrongLevel(m.classification)
         }));
     };
-    end(index, scope, key, old, End::Deleted, now)?;
-    for lower in live
-        .iter()
-        .filter(|lower| lower.shadow == rank && !planted!(ShadowKeptOnDelete))
-    {
-        shade(index, key, lower, old.shadow)?;
-    }
+    withdraw(index, scope, key, old, &live, End::Deleted, now)?;
     append(db, &grant.facts(key, old.version))?;
     Ok(Deletion::Done {
         version: old.version,
     })
+}
+
+/// Ends one of the live records under a key without another in its place: what it shadowed shows again.
+pub(super) fn withdraw(
+    index: Index<'_>,
+    scope: i64,
+    key: &MemoryKey,
+    old: &Live,
+    live: &[Live],
+    state: End,
+    now: i64,
+) -> Result<()> {
+    end(index, scope, key, old, state, now)?;
+    for lower in live
+        .iter()
+        .filter(|lower| lower.shadow == old.level && !planted!(ShadowKeptOnDelete))
+    {
+        shade(index, key, lower, old.shadow)?;
+    }
+    Ok(())
 }
 
 /// Clause 7: a session whose recorded taint is higher writes no more at this level.
@@ -210,12 +236,12 @@ fn refuse_stale_taint(db: &Connection, grant: &WriteGrant<'_>) -> Result<()> {
     }
 }
 
-fn make_scope(db: &Connection, grant: &WriteGrant<'_>) -> Result<i64> {
-    if let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? {
+pub(super) fn make_scope(db: &Connection, namespace: &Namespace, agent: &AgentId) -> Result<i64> {
+    if let Some(scope) = scope_id(db, namespace, agent)? {
         return Ok(scope);
     }
     let sql = "INSERT INTO scopes (namespace, agent) VALUES (?1, ?2) RETURNING id";
-    let names = [grant.namespace().as_str(), grant.agent().as_str()];
+    let names = [namespace.as_str(), agent.as_str()];
     let scope = db.prepare_cached(sql)?.query_row(names, |row| row.get(0))?;
     if scope > Doc::MAX_SCOPE {
         let text = "the store has as many agents and namespaces as its index holds: 4,194,303";
@@ -225,7 +251,7 @@ fn make_scope(db: &Connection, grant: &WriteGrant<'_>) -> Result<i64> {
 }
 
 /// The live records under a key, at most one a level.
-fn live_versions(db: &Connection, scope: i64, key: &MemoryKey) -> Result<Vec<Live>> {
+pub(super) fn live_versions(db: &Connection, scope: i64, key: &MemoryKey) -> Result<Vec<Live>> {
     let sql = "SELECT id, level, shadow, doc, version, created_at, expires_at, tags, content
                FROM records WHERE scope = ?1 AND key = ?2 AND state = 0 ORDER BY level";
     let mut select = db.prepare_cached(sql)?;
@@ -305,14 +331,30 @@ fn shade(index: Index<'_>, key: &MemoryKey, live: &Live, shadow: u8) -> Result<(
     Ok(())
 }
 
-/// Stores a new live record with its tags. Returns its id.
-fn insert(db: &Connection, doc: Doc, shadow: u8, memory: &Memory) -> Result<i64> {
+/// Where a new version stands.
+#[derive(Clone, Copy)]
+pub(super) enum Standing {
+    Live { doc: Doc, shadow: u8 },
+    Ended { state: End, at: Option<i64> },
+}
+
+/// Stores a new version, with its tags if it is live. Returns its id.
+pub(super) fn insert(
+    db: &Connection,
+    scope: i64,
+    memory: &Memory,
+    standing: Standing,
+) -> Result<i64> {
     let rank = memory.classification.rank();
+    let (doc, shadow, state, ended_at) = match standing {
+        Standing::Live { doc, shadow } => (Some(doc.to_rowid()), shadow, 0, None),
+        Standing::Ended { state, at } => (None, UNSHADOWED, state as u8, at),
+    };
     let sql = "INSERT INTO records (scope, level, key, version, content, tags, created_at,
-               updated_at, expires_at, session, lineage, state, shadow, doc)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13)";
+               updated_at, expires_at, session, lineage, state, shadow, doc, ended_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
     db.prepare_cached(sql)?.execute(params![
-        doc.scope,
+        scope,
         rank,
         memory.key.as_str(),
         to_i64(memory.version)?,
@@ -323,23 +365,33 @@ fn insert(db: &Connection, doc: Doc, shadow: u8, memory: &Memory) -> Result<i64>
         number(memory.expires_at.map(micros)),
         memory.session.as_str(),
         memory.lineage_id.as_bytes(),
+        state,
         shadow,
-        doc.to_rowid(),
+        number(doc),
+        number(ended_at),
     ])?;
     let record = db.last_insert_rowid();
+    if doc.is_some() {
+        insert_tags(db, scope, record, memory)?;
+    }
+    Ok(record)
+}
+
+fn insert_tags(db: &Connection, scope: i64, record: i64, memory: &Memory) -> Result<()> {
+    let rank = memory.classification.rank();
     let sql = "INSERT INTO record_tags (scope, tag, key, level, record)
                VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut insert = db.prepare_cached(sql)?;
     for tag in &memory.tags {
         insert.execute(params![
-            doc.scope,
+            scope,
             tag.folded(),
             memory.key.as_str(),
             rank,
             record
         ])?;
     }
-    Ok(record)
+    Ok(())
 }
 
 pub(super) fn to_i64(number: u64) -> Result<i64> {

@@ -1,16 +1,18 @@
 //! What holds where the storage fails, another process steps in, or a host rule panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use chrono::{DateTime, Utc};
 use strandline::Classification::{Confidential, Internal, Public, Restricted};
 use strandline::audit::{Action, Decision, Entry, Event, Query, Trail};
 use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
 use strandline::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
-    Version,
+    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, NewRecord,
+    SearchRequest, StorageProvider, StoredVersion, Version,
 };
 use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
 
@@ -90,6 +92,32 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
         limit: usize,
     ) -> Result<Vec<Origin>> {
         self.records.derivations(grant, version, limit)
+    }
+
+    fn versions(
+        &self,
+        grant: &HostGrant,
+        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+    ) -> Result<()> {
+        self.records.versions(grant, each)
+    }
+
+    fn import(
+        &self,
+        grant: &HostGrant,
+        at: DateTime<Utc>,
+        versions: &[StoredVersion],
+    ) -> Result<Vec<Imported>> {
+        self.records.import(grant, at, versions)
+    }
+
+    fn backup(
+        &self,
+        grant: &HostGrant,
+        path: &Path,
+        on_progress: &mut dyn FnMut(BackupProgress),
+    ) -> Result<u64> {
+        self.records.backup(grant, path, on_progress)
     }
 }
 
