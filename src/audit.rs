@@ -35,11 +35,17 @@ pub enum Action {
     Delete,
     /// Call a tool; the tool's own act leaves an entry of its own.
     ToolCall,
+    /// Restore an earlier version; the detail says which.
+    Restore,
+    /// Remove what ended or expired before a time.
+    Purge,
+    /// Remove everything of a key, an agent or a session.
+    Erase,
 }
 
 impl Action {
     /// Every action.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Open,
         Self::Raise,
         Self::Save,
@@ -48,6 +54,9 @@ impl Action {
         Self::List,
         Self::Delete,
         Self::ToolCall,
+        Self::Restore,
+        Self::Purge,
+        Self::Erase,
     ];
 
     /// The action's name, lower case.
@@ -65,6 +74,9 @@ impl Action {
             Self::List => "list",
             Self::Delete => "delete",
             Self::ToolCall => "tool_call",
+            Self::Restore => "restore",
+            Self::Purge => "purge",
+            Self::Erase => "erase",
         }
     }
 

@@ -161,6 +161,10 @@ impl Error {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
+    pub(crate) fn restores_expired() -> Self {
+        Self::invalid("`version` must be one that has not expired; save its content anew instead")
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }

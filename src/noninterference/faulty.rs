@@ -16,8 +16,8 @@ use crate::audit::{self, Action};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
-    StorageProvider, Version, VersionState,
+    Deletion, Erased, Erasure, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, Problem,
+    Restore, SearchRequest, StorageProvider, Version, VersionState,
 };
 use crate::{AgentId, Classification, Memory, Result, SessionId};
 
@@ -234,5 +234,17 @@ impl StorageProvider for Faulty {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.records.restore(grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.records.erase(grant, request)
+    }
+
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.records.check(grant)
     }
 }

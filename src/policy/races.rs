@@ -20,8 +20,8 @@ use crate::planted::{self, Fault};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
-    StorageProvider, Version,
+    Deletion, Erased, Erasure, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, Problem,
+    Restore, SearchRequest, StorageProvider, Version,
 };
 use crate::{Classification, Draft, Memory, MemoryStore, Result, Session};
 
@@ -93,6 +93,18 @@ impl StorageProvider for Interrupted {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.records.restore(grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.records.erase(grant, request)
+    }
+
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.records.check(grant)
     }
 }
 

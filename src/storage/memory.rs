@@ -1,5 +1,7 @@
 //! The provider that keeps everything in the memory of the process.
 
+mod upkeep;
+
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,8 +11,8 @@ use std::sync::{Mutex, MutexGuard};
 use chrono::{DateTime, Utc};
 
 use super::{
-    Deletion, Hit, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, StorageProvider,
-    Version, VersionState,
+    Deletion, Erased, Erasure, Hit, ListPage, ListRequest, Namespace, NewRecord, Problem, Restore,
+    SearchRequest, StorageProvider, Version, VersionState,
 };
 use crate::audit::{self, Facts};
 use crate::classification::Classification;
@@ -192,6 +194,18 @@ impl StorageProvider for InMemory {
         let live = slots.flat_map(BTreeMap::values).flat_map(Slot::live);
         Ok(to_u64(live.count()))
     }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        upkeep::restore(&mut self.state(), grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        upkeep::erase(&mut self.state(), grant, request)
+    }
+
+    fn check(&self, _: &HostGrant) -> Result<Vec<Problem>> {
+        Ok(upkeep::check(&self.state()))
+    }
 }
 
 /// All that the provider keeps.
@@ -211,6 +225,8 @@ type Slots = BTreeMap<MemoryKey, Slot>;
 #[derive(Default)]
 struct Slot {
     levels: BTreeMap<Classification, Vec<Row>>,
+    /// The highest number of a version that was removed.
+    removed: BTreeMap<Classification, u64>,
 }
 
 /// One version.
@@ -246,13 +262,21 @@ impl State {
         Ok(())
     }
 
-    /// Stores one record (clause 12).
+    /// Stores one record with its entry (clause 12).
     fn store(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
+        let memory = self.insert(grant, new, terms);
+        self.audit.push(grant.facts(&memory.key, memory.version));
+        memory
+    }
+
+    /// Stores one record.
+    fn insert(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
         let agents = self.scopes.entry(grant.namespace().clone()).or_default();
         let slots = agents.entry(grant.agent().clone()).or_default();
         let slot = slots.entry(new.key.clone()).or_default();
         let rows = slot.levels.entry(grant.level()).or_default();
-        let memory = successor(rows.last(), grant, new);
+        let removed = slot.removed.get(&grant.level()).copied();
+        let memory = successor(rows.last(), removed.unwrap_or_default(), grant, new);
         if let Some(last) = rows.last_mut().filter(|last| last.is_live()) {
             last.end(VersionState::Superseded, grant.now());
         }
@@ -266,7 +290,6 @@ impl State {
             terms,
         });
         self.stored = self.stored.saturating_add(1);
-        self.audit.push(grant.facts(&memory.key, memory.version));
         memory
     }
 
@@ -344,10 +367,11 @@ impl Row {
     }
 }
 
-/// The version that follows `last`, the newest of its key and level (clauses 3 and 4).
-fn successor(last: Option<&Row>, grant: &WriteGrant<'_>, new: &NewRecord) -> Memory {
+/// The version that follows `last`, the newest of its key and level, and the one of number `removed`
+/// (clauses 3 and 4).
+fn successor(last: Option<&Row>, removed: u64, grant: &WriteGrant<'_>, new: &NewRecord) -> Memory {
     let now = grant.now();
-    let version = last.map_or(0, |last| last.version.memory.version);
+    let version = last.map_or(0, |last| last.version.memory.version).max(removed);
     let replaced = last.filter(|last| last.is_live() && last.is_unexpired(now));
     let created_at = replaced.map_or(now, |replaced| replaced.version.memory.created_at);
     Memory {

@@ -8,6 +8,7 @@
 mod memory;
 mod namespace;
 pub(crate) mod sqlite;
+mod upkeep;
 
 use std::fmt;
 
@@ -17,7 +18,8 @@ use uuid::Uuid;
 
 pub use memory::InMemory;
 pub use namespace::Namespace;
-pub use sqlite::{Durability, OnReindex, Reindexing, Sqlite, SqliteOptions};
+pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
+pub use upkeep::{Erase, Erased, Erasure, Problem, ProblemKind, Restore};
 
 use crate::audit;
 use crate::classification::Classification;
@@ -209,6 +211,21 @@ pub enum Deletion {
 /// 16. **Reindex.** `reindex` makes anew, from the records, whatever `search` finds them by, and returns
 ///     how many live records there are, of all namespaces and agents. No other method answers
 ///     otherwise for it, neither after it nor while it runs, and writes meanwhile are kept.
+/// 19. **Restore, purge, erase.** `restore` acts on the version of that number at exactly the grant's
+///     level, live or not; if there is none it changes nothing and returns `None`, and if that
+///     version has expired it fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Else
+///     it is a `save` of that version's content, tags and expiry by this grant, except that its entry
+///     in the audit is [`restored`](WriteGrant::restored). `erase` removes exactly the versions that
+///     [`Erase`] names, of those that were stored when it was called, and all that was derived from
+///     them; a live record among them is gone like a deleted one, and what it shadowed shows again.
+///     It does so in one transaction or in several, each with an entry of its
+///     [`facts`](Erasure::facts), and leaves at least one. The other versions stay as they are.
+///     Numbers of versions (clause 4) go on as if nothing had been removed. Where
+///     [`complete`](Erased::complete) is true, no byte of the removed contents and tags, nor of a term
+///     of them, is left in the provider's files.
+/// 20. **Check.** `check` compares everything that the provider derives from records with the records,
+///     and finds nothing in what its own methods wrote. Each kind of problem comes once. It changes
+///     nothing, and others may read and write meanwhile.
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;
@@ -267,4 +284,24 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn reindex(&self, grant: &HostGrant) -> Result<u64>;
+
+    /// Makes an earlier version the live one again, as a new version (clause 19).
+    ///
+    /// # Errors
+    /// [`TaintRaised`](crate::ErrorKind::TaintRaised) by clause 7,
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a version that has expired, and those
+    /// of the storage.
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>>;
+
+    /// Removes versions for good (clause 19).
+    ///
+    /// # Errors
+    /// Those of the storage only. What was removed until then stays so; the same call again goes on.
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased>;
+
+    /// Says what is wrong with the stored data (clause 20).
+    ///
+    /// # Errors
+    /// Those of the storage that keep it from looking. Damage is a [`Problem`], not an error.
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>>;
 }

@@ -1,5 +1,7 @@
 //! What only the host may do.
 
+mod upkeep;
+
 use std::sync::Arc;
 
 use crate::audit;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use strandline::policy::{HostGrant, ReadGrant, WriteGrant};
 use strandline::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
-    Version,
+    Deletion, Erased, Erasure, Hit, InMemory, ListPage, ListRequest, NewRecord, Problem, Restore,
+    SearchRequest, StorageProvider, Version,
 };
 use strandline::tools::{Persona, Tools};
 use strandline::{Draft, Error, ErrorKind, Memory, MemoryKey, MemoryStore, Result, audit};
@@ -58,6 +58,15 @@ impl StorageProvider for Failing {
     }
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.up()?.reindex(grant)
+    }
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.up()?.restore(grant, request)
+    }
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.up()?.erase(grant, request)
+    }
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.up()?.check(grant)
     }
 }
 

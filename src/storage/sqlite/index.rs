@@ -72,6 +72,13 @@ impl State {
         self.analysis == analysis::VERSION && self.reindexed.is_none()
     }
 
+    /// The greatest id of a record that it may hold; `None` if its terms are of another release or it is
+    /// just being emptied.
+    pub(super) fn held(self) -> Option<i64> {
+        let held = self.reindexed.unwrap_or(i64::MAX);
+        Some(held).filter(|held| self.analysis == analysis::VERSION && *held >= 0)
+    }
+
     /// Refuses an index whose terms a newer release made.
     pub(super) fn refuse_newer(self) -> Result<()> {
         if self.analysis <= analysis::VERSION {

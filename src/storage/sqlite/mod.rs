@@ -5,6 +5,8 @@
 //! several processes may share it. Where a search, a save or a deletion finds the index damaged, it
 //! makes the index anew from the records, in one transaction, and tries once more.
 
+mod check;
+mod erase;
 mod error;
 mod index;
 mod layout;
@@ -12,6 +14,7 @@ mod open;
 mod pool;
 mod read;
 mod reindex;
+mod repair;
 mod rows;
 mod schema;
 mod search;
@@ -26,14 +29,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider, Version,
+    Deletion, Erased, Erasure, Hit, ListPage, ListRequest, NewRecord, Problem, Restore,
+    SearchRequest, StorageProvider, Version,
 };
 use crate::audit;
 use crate::error::Result;
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
-use error::is_index_damage;
 use pool::Pool;
+
+pub use repair::OnRepair;
 
 /// What a write that was acknowledged survives.
 ///
@@ -117,6 +122,8 @@ pub struct SqliteOptions {
     pub create_folders: bool,
     /// Whom to tell how far it has come when the search index is made anew. Default nobody.
     pub on_reindex: OnReindex,
+    /// Whom to warn that a damaged search index was made anew. Default nobody.
+    pub on_repair: OnRepair,
 }
 
 impl Default for SqliteOptions {
@@ -126,6 +133,7 @@ impl Default for SqliteOptions {
             busy_timeout: Duration::from_secs(30),
             create_folders: false,
             on_reindex: OnReindex::default(),
+            on_repair: OnRepair::default(),
         }
     }
 }
@@ -149,7 +157,7 @@ impl Default for SqliteOptions {
 pub struct Sqlite {
     path: PathBuf,
     pool: Pool,
-    on_reindex: OnReindex,
+    options: SqliteOptions,
 }
 
 impl Sqlite {
@@ -172,28 +180,15 @@ impl Sqlite {
     pub fn open(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self> {
         let (path, writer, is_whole) = open::open(path.as_ref(), options)?;
         let pool = Pool::new(path.clone(), options.clone(), writer);
-        let on_reindex = options.on_reindex.clone();
         if !is_whole {
-            reindex::finish(&pool, &on_reindex).map_err(|error| open::named(&path, &error))?;
+            reindex::finish(&pool, &options.on_reindex)
+                .map_err(|error| open::named(&path, &error))?;
         }
         Ok(Self {
             path,
             pool,
-            on_reindex,
+            options: options.clone(),
         })
-    }
-
-    /// Runs `work`; where it finds the index damaged, makes the index anew and runs it once more.
-    fn with_sound_index<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
-        match work() {
-            Err(error) if is_index_damage(&error) => {
-                self.pool.write(reindex::restart)?;
-                // Nobody is told: a save or a delete holds its session's taint meanwhile.
-                reindex::finish(&self.pool, &OnReindex::default())?;
-                work()
-            }
-            done => done,
-        }
     }
 
     /// The file's absolute path.
@@ -225,7 +220,11 @@ impl StorageProvider for Sqlite {
     }
 
     fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
-        self.with_sound_index(|| self.pool.snapshot(|db| search::search(db, grant, request)))
+        let search = |db: &rusqlite::Connection| {
+            let found = search::search(db, grant, request)?;
+            repair::refuse_silence(db, grant, request, found)
+        };
+        self.with_sound_index(|| self.pool.snapshot(search))
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
@@ -251,6 +250,18 @@ impl StorageProvider for Sqlite {
     }
 
     fn reindex(&self, _grant: &HostGrant) -> Result<u64> {
-        reindex::run(&self.pool, &self.on_reindex)
+        reindex::run(&self.pool, &self.options.on_reindex)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.with_sound_index(|| self.pool.write(|db| write::restore(db, grant, request)))
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        erase::run(self, grant, request)
+    }
+
+    fn check(&self, _grant: &HostGrant) -> Result<Vec<Problem>> {
+        check::run(&self.path, &self.options)
     }
 }

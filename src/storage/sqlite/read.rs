@@ -9,10 +9,10 @@ use super::rows::{
 use super::search;
 use crate::audit::{Action, Decision, Entry, Facts, Query};
 use crate::error::Result;
-use crate::policy::{HostGrant, ReadGrant};
+use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
 use crate::session::{AgentId, SessionId};
-use crate::storage::{ListPage, ListRequest, Version, VersionState};
+use crate::storage::{ListPage, ListRequest, Restore, Version, VersionState};
 
 /// The record under the key that the grant sees. One statement, so it needs no transaction.
 pub(super) fn get(db: &Connection, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
@@ -207,6 +207,29 @@ pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Re
     Ok(versions)
 }
 
+/// The version that is to be restored, whatever its state.
+pub(super) fn version(
+    db: &Connection,
+    scope: i64,
+    grant: &WriteGrant<'_>,
+    request: &Restore,
+) -> Result<Option<Memory>> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM records r WHERE r.scope = ?1 AND r.key = ?2 AND r.level = ?3 AND r.version = ?4"
+    );
+    let Ok(number) = i64::try_from(request.version) else {
+        return Ok(None);
+    };
+    let mut select = db.prepare_cached(SQL)?;
+    let rank = grant.level().rank();
+    let mut rows = select.query(params![scope, request.key.as_str(), rank, number])?;
+    rows.next()?
+        .map(|row| memory(row, grant.agent()))
+        .transpose()
+}
+
 fn state(number: u8) -> Result<VersionState> {
     match number {
         0 => Ok(VersionState::Live),
@@ -267,7 +290,7 @@ fn entry(row: &Row<'_>) -> Result<Entry> {
             decision: decision(row.get(6)?)?,
             level: level(row.get(7)?)?,
             key: key.map_err(|_| unexpected("key"))?,
-            version: version(row.get(9)?)?,
+            version: version_number(row.get(9)?)?,
             detail: row.get(10)?,
         },
     })
@@ -280,7 +303,7 @@ fn decision(number: u8) -> Result<Decision> {
         .ok_or_else(|| unexpected("decision"))
 }
 
-fn version(number: Option<i64>) -> Result<Option<u64>> {
+fn version_number(number: Option<i64>) -> Result<Option<u64>> {
     number
         .map(|number| number.try_into().map_err(|_| unexpected("version")))
         .transpose()

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::WriteGrant;
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::is_sampled;
-use crate::storage::{Deletion, Namespace, NewRecord};
+use crate::storage::{Deletion, Namespace, NewRecord, Restore};
 
 /// What a live record becomes when it ends.
 #[derive(Clone, Copy)]
@@ -59,13 +59,46 @@ pub(super) fn save(
     let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let scope = make_scope(db, grant)?;
-    records
-        .iter()
-        .map(|(record, text)| save_one(index, grant, scope, record, text))
-        .collect()
+    let save = |(record, text): &(&NewRecord, IndexText)| {
+        let memory = store(index, grant, scope, record, text)?;
+        append(db, &grant.facts(&memory.key, memory.version))?;
+        Ok(memory)
+    };
+    records.iter().map(save).collect()
 }
 
-fn save_one(
+/// Makes an earlier version the live one again, as a new version.
+pub(super) fn restore(
+    db: &Connection,
+    grant: &WriteGrant<'_>,
+    request: &Restore,
+) -> Result<Option<Memory>> {
+    let index = Index::of(db)?;
+    refuse_stale_taint(db, grant)?;
+    let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? else {
+        return Ok(None);
+    };
+    let Some(old) = read::version(db, scope, grant, request)? else {
+        return Ok(None);
+    };
+    if old.expires_at.is_some_and(|at| at <= grant.now()) {
+        return Err(Error::restores_expired());
+    }
+    let text = IndexText::of(old.key.as_str(), &old.tags, &old.content);
+    let record = NewRecord {
+        key: old.key,
+        content: old.content,
+        tags: old.tags,
+        expires_at: old.expires_at,
+        lineage_id: request.lineage_id,
+    };
+    let memory = store(index, grant, scope, &record, &text)?;
+    append(db, &grant.restored(&memory.key, memory.version, request.version))?;
+    Ok(Some(memory))
+}
+
+/// Stores a record, but for its entry in the audit.
+fn store(
     index: Index<'_>,
     grant: &WriteGrant<'_>,
     scope: i64,
@@ -88,7 +121,6 @@ fn save_one(
     };
     let id = insert(db, doc, shadow, &memory)?;
     index.add(id, doc, text)?;
-    append(db, &grant.facts(&memory.key, memory.version))?;
     Ok(memory)
 }
 
@@ -175,17 +207,45 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
             Deletion::WrongLevel(m.classification)
         }));
     };
-    end(index, scope, key, old, End::Deleted, now)?;
-    for lower in live
-        .iter()
-        .filter(|lower| lower.shadow == rank && !planted!(ShadowKeptOnDelete))
-    {
-        shade(index, key, lower, old.shadow)?;
-    }
+    end_and_reveal(index, scope, key, &live, old, now)?;
     append(db, &grant.facts(key, old.version))?;
     Ok(Deletion::Done {
         version: old.version,
     })
+}
+
+/// Ends the live record of this id as deleted, unless it isn't live any more.
+pub(super) fn end_live(
+    index: Index<'_>,
+    scope: i64,
+    key: &MemoryKey,
+    id: i64,
+    now: i64,
+) -> Result<()> {
+    let live = live_versions(index.db, scope, key)?;
+    let Some(old) = live.iter().find(|old| old.id == id) else {
+        return Ok(());
+    };
+    end_and_reveal(index, scope, key, &live, old, now)
+}
+
+/// Ends a live record as deleted; what it shadowed shows again.
+fn end_and_reveal(
+    index: Index<'_>,
+    scope: i64,
+    key: &MemoryKey,
+    live: &[Live],
+    old: &Live,
+    now: i64,
+) -> Result<()> {
+    end(index, scope, key, old, End::Deleted, now)?;
+    for lower in live
+        .iter()
+        .filter(|lower| lower.shadow == old.level && !planted!(ShadowKeptOnDelete))
+    {
+        shade(index, key, lower, old.shadow)?;
+    }
+    Ok(())
 }
 
 /// Adds an entry to the audit.
@@ -281,7 +341,12 @@ fn live_version(row: &Row<'_>) -> Result<Live> {
 
 /// The highest version that a key ever had at a level; 0 if none.
 fn last_version(db: &Connection, scope: i64, key: &MemoryKey, rank: u8) -> Result<u64> {
-    let sql = "SELECT max(version) FROM records WHERE scope = ?1 AND key = ?2 AND level = ?3";
+    let sql = "SELECT max(version) FROM (
+                   SELECT max(version) AS version FROM records
+                   WHERE scope = ?1 AND key = ?2 AND level = ?3
+                   UNION ALL
+                   SELECT version FROM removed_versions
+                   WHERE scope = ?1 AND key = ?2 AND level = ?3)";
     let mut select = db.prepare_cached(sql)?;
     let last: Option<i64> =
         select.query_row(params![scope, key.as_str(), rank], |row| row.get(0))?;
