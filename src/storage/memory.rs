@@ -371,7 +371,9 @@ impl Row {
 /// (clauses 3 and 4).
 fn successor(last: Option<&Row>, removed: u64, grant: &WriteGrant<'_>, new: &NewRecord) -> Memory {
     let now = grant.now();
-    let version = last.map_or(0, |last| last.version.memory.version).max(removed);
+    let version = last
+        .map_or(0, |last| last.version.memory.version)
+        .max(removed);
     let replaced = last.filter(|last| last.is_live() && last.is_unexpired(now));
     let created_at = replaced.map_or(now, |replaced| replaced.version.memory.created_at);
     Memory {

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::Namespace;
 use crate::audit::{Action, Decision, Facts};
 use crate::classification::Classification;
+use crate::clock::to_micros;
 use crate::error::Result;
 use crate::policy::HostGrant;
 use crate::record::MemoryKey;
@@ -30,7 +31,7 @@ pub enum Erase {
     /// In the grant's namespace and of its agent, or of every agent if it has none: versions that
     /// were superseded or deleted before this time, and live records that expired before it.
     Ended {
-        /// The time. What ended exactly then stays.
+        /// The time, to the microsecond. What ended exactly then stays.
         before: DateTime<Utc>,
     },
     /// Every version of a key of the grant's agent in its namespace.
@@ -39,6 +40,14 @@ pub enum Erase {
     Agent,
     /// Every version that a session saved, in every namespace.
     Session(SessionId),
+}
+
+impl Erase {
+    /// What ended before a time, to the microsecond.
+    pub(crate) fn ended(before: DateTime<Utc>) -> Self {
+        let before = to_micros(before);
+        Self::Ended { before }
+    }
 }
 
 /// A purge or an erasure, and when it is asked for.

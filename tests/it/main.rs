@@ -14,6 +14,7 @@ mod child;
 mod compile_fail;
 mod conformance;
 mod crash;
+mod erasure;
 mod failing;
 mod faults;
 mod files;

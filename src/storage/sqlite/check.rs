@@ -128,7 +128,7 @@ impl Check {
             // SQLite would stop there, too.
             return Ok(());
         }
-        let sql = format!("SELECT integrity_check FROM pragma_integrity_check({MESSAGES})");
+        let sql = format!("PRAGMA integrity_check({MESSAGES})");
         let mut select = self.db.prepare(&sql)?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
@@ -144,7 +144,7 @@ impl Check {
     }
 
     fn index_opens(&self) -> Result<()> {
-        let mut select = self.db.prepare("SELECT 1 FROM terms WHERE rowid = 0")?;
+        let mut select = self.db.prepare("SELECT 1 FROM terms WHERE terms MATCH 'a'")?;
         select.exists([])?;
         Ok(())
     }
@@ -276,10 +276,7 @@ impl Stored {
         let mut select = db.prepare_cached(sql)?;
         let (mut own, mut missing) = (0, 0);
         for tag in &self.memory.tags {
-            let (key, rank) = (
-                self.memory.key.as_str(),
-                self.memory.classification.rank(),
-            );
+            let (key, rank) = (self.memory.key.as_str(), self.memory.classification.rank());
             match select.exists(params![self.scope, tag.folded(), key, rank, self.id])? {
                 true => own += 1,
                 false => missing += 1,
@@ -350,7 +347,10 @@ impl Terms {
         let mut hasher = DefaultHasher::new();
         (term, row).hash(&mut hasher);
         let hash = hasher.finish();
-        let place = usize::from(u16::from_le_bytes([hash.to_le_bytes()[0], hash.to_le_bytes()[1]]));
+        let place = usize::from(u16::from_le_bytes([
+            hash.to_le_bytes()[0],
+            hash.to_le_bytes()[1],
+        ]));
         if let Some((count, sum)) = self.0.get_mut(place % BUCKETS) {
             *count += 1;
             *sum = sum.wrapping_add(hash);

@@ -318,7 +318,8 @@ fn trim_some(db: &Connection, after: &Block) -> Result<Option<Block>> {
         .query_map(params![after.0, after.1, BLOCKS], row)?
         .collect::<rusqlite::Result<_>>()?;
     db.execute_batch(VOCABULARY)?;
-    let mut next = db.prepare_cached("SELECT term FROM temp.vocabulary WHERE term >= ?1 LIMIT 1")?;
+    let mut next =
+        db.prepare_cached("SELECT term FROM temp.vocabulary WHERE term >= ?1 LIMIT 1")?;
     for (segment, held) in &blocks {
         let Some((&OWN, beginning)) = held.split_first() else {
             continue;

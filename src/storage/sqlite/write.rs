@@ -93,7 +93,10 @@ pub(super) fn restore(
         lineage_id: request.lineage_id,
     };
     let memory = store(index, grant, scope, &record, &text)?;
-    append(db, &grant.restored(&memory.key, memory.version, request.version))?;
+    append(
+        db,
+        &grant.restored(&memory.key, memory.version, request.version),
+    )?;
     Ok(Some(memory))
 }
 

@@ -118,7 +118,7 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn purge(&self, before: DateTime<Utc>) -> Result<Erased> {
-        self.remove(None, Erase::Ended { before })
+        self.remove(None, Erase::ended(before))
     }
 
     /// Removes for good what ended before a time, of one agent; else as [`purge`](Self::purge).
@@ -139,7 +139,7 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn purge_agent(&self, agent: &str, before: DateTime<Utc>) -> Result<Erased> {
-        self.remove(Some(agent.parse()?), Erase::Ended { before })
+        self.remove(Some(agent.parse()?), Erase::ended(before))
     }
 
     /// Erases every version of one key of an agent, at every level, in the store's namespace.

@@ -8,8 +8,8 @@ use strandline::Classification::{Confidential, Internal, Public, Restricted};
 use strandline::audit::{Action, Entry, Event, Query};
 use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
 use strandline::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
-    Version,
+    Deletion, Erased, Erasure, Hit, InMemory, ListPage, ListRequest, NewRecord, Problem, Restore,
+    SearchRequest, StorageProvider, Version,
 };
 use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
 
@@ -68,6 +68,18 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.records.restore(grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.records.erase(grant, request)
+    }
+
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.records.check(grant)
     }
 }
 
