@@ -16,6 +16,10 @@
 //! | `list` | `id`, `tag`?, `limit`?, `cursor`? | `{"memories":[...],"next"}`; without `limit` to the end |
 //! | `delete` | `id`, `key` | `{"deleted":true,"key"}` |
 //! | `history` | `agent`, `key` | `{"versions":[...]}`, newest first |
+//! | `restore` | `id`, `key`, `version` | the new live record |
+//! | `purge` | `before`, `agent`? | removes what ended before: `{"purged","complete"}` |
+//! | `erase` | `agent` and `key`, `agent`, or `session` | removes all of it: `{"erased","complete"}` |
+//! | `check` | | `{"ok","problems":[{"kind","count","record"}]}` |
 //! | `audit` | `agent`?, `key`?, `session`?, `limit`? | `{"entries":[...]}`, newest first |
 //! | `reindex` | | makes the search index anew: `{"records"}` |
 //! | `clock` | `now` | fixes the store's clock |
@@ -25,6 +29,7 @@
 mod driver;
 mod fields;
 mod serve;
+mod upkeep;
 
 use std::error::Error;
 use std::io;

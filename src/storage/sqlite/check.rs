@@ -144,7 +144,9 @@ impl Check {
     }
 
     fn index_opens(&self) -> Result<()> {
-        let mut select = self.db.prepare("SELECT 1 FROM terms WHERE terms MATCH 'a'")?;
+        let mut select = self
+            .db
+            .prepare("SELECT 1 FROM terms WHERE terms MATCH 'a'")?;
         select.exists([])?;
         Ok(())
     }
