@@ -10,6 +10,7 @@
 )]
 
 mod cases;
+mod check;
 mod child;
 mod compile_fail;
 mod conformance;

@@ -28,7 +28,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 
 use super::Sqlite;
-use super::index::Index;
+use super::index::{Index, has_options};
 use super::reindex;
 use super::rows::{micros, unexpected};
 use super::schema::set_meta;
@@ -276,10 +276,14 @@ fn clean(store: &Sqlite) -> Result<bool> {
     store.pool.empty_wal()
 }
 
-/// Trims all of `terms_idx`.
+/// Trims all of `terms_idx`. An index that was not to overwrite what it removed is made anew first.
 fn trim(store: &Sqlite) -> Result<()> {
-    let whole = |db: &Connection| Ok(Index::of(db)?.is_whole());
-    if !store.pool.snapshot(whole)? {
+    let state = |db: &Connection| Ok((Index::of(db)?.is_whole(), has_options(db)?));
+    let (is_whole, has_options) = store.pool.snapshot(state)?;
+    if !has_options {
+        store.pool.write(reindex::restart)?;
+    }
+    if !is_whole || !has_options {
         reindex::finish(&store.pool, &store.options.on_reindex)?;
     }
     let mut after = (-1, Vec::new());

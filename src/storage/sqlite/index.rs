@@ -191,6 +191,14 @@ impl<'db> Index<'db> {
     }
 }
 
+/// Whether the index overwrites what it removes, and merges its segments soon.
+pub(super) fn has_options(db: &Connection) -> Result<bool> {
+    let sql = "SELECT count(*) FROM terms_config
+               WHERE (k, v) IN (VALUES ('secure-delete', 1), ('automerge', 2))";
+    let count: i64 = db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(count == 2)
+}
+
 /// The columns that [`Live::from_row`] reads, of `records`.
 macro_rules! live_columns {
     () => {
