@@ -6,6 +6,7 @@ use super::scene::{Actor, Scene, expiring, key, parsed, second, with_tags};
 use crate::audit::{Action, Query};
 use crate::classification::Classification::{self, Internal, Restricted};
 use crate::policy::HostGrant;
+use crate::record::MemoryKey;
 use crate::storage::{Erase, Erased, Erasure, Namespace};
 
 /// Lets the host remove what it names, at this actor's time and in its namespace. How many versions.
@@ -235,7 +236,7 @@ pub(super) fn c19_an_erasure_leaves_an_entry<S: Subject>(scene: Scene<S>) {
     ada.same(facts, expected, "also where there was nothing");
     let erased = entries.last().map(|entry| &entry.facts);
     let key = erased.and_then(|facts| facts.key.as_ref());
-    ada.same(key.map(|key| key.as_str()), Some("k"), "with the key");
+    ada.same(key.map(MemoryKey::as_str), Some("k"), "with the key");
     let detail = erased.and_then(|facts| facts.detail.as_deref());
     ada.same(detail, Some("versions removed: 2"), "and how many");
     let all = scene.whole_audit();

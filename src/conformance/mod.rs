@@ -144,6 +144,7 @@ macro_rules! conformance {
                 c05_the_newest_is_first
                 c05_history_is_of_one_key_and_agent
                 c05_a_grant_without_an_agent_has_no_history
+                c05_pages_hold_each_version_once
             }
             ratchet {
                 c07_a_save_below_the_recorded_taint_is_refused

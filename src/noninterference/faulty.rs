@@ -247,4 +247,14 @@ impl StorageProvider for Faulty {
     fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
         self.records.check(grant)
     }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.records.history_page(grant, key, after, limit)
+    }
 }

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use shuttle::sync::atomic::AtomicUsize;
 use shuttle::thread;
 
+use uuid::Uuid;
+
 use crate::audit::{self, Action};
 use crate::planted::{self, Fault};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
@@ -105,6 +107,16 @@ impl StorageProvider for Interrupted {
 
     fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
         self.records.check(grant)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.records.history_page(grant, key, after, limit)
     }
 }
 

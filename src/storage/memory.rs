@@ -9,6 +9,7 @@ use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard};
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use super::{
     Deletion, Erased, Erasure, Hit, ListPage, ListRequest, Namespace, NewRecord, Problem, Restore,
@@ -201,6 +202,24 @@ impl StorageProvider for InMemory {
 
     fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
         upkeep::erase(&mut self.state(), grant, request)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        let all = self.history(grant, key)?;
+        let from = match after {
+            None => 0,
+            Some(after) => {
+                let place = all.iter().position(|row| row.memory.lineage_id == after);
+                place.ok_or_else(Error::no_such_version)?.saturating_add(1)
+            }
+        };
+        Ok(all.into_iter().skip(from).take(limit).collect())
     }
 
     fn check(&self, _: &HostGrant) -> Result<Vec<Problem>> {

@@ -304,4 +304,16 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage that keep it from looking. Damage is a [`Problem`], not an error.
     fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>>;
+
+    /// A part of the history of a key (clause 5).
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) for an `after` that isn't there, and those of the storage.
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>>;
 }

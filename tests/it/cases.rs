@@ -193,6 +193,11 @@ fn driver_ops() {
     run_file("driver.jsonl", include_str!("../cases/driver.jsonl"));
 }
 
+#[test]
+fn upkeep() {
+    run_file("upkeep.jsonl", include_str!("../cases/upkeep.jsonl"));
+}
+
 /// What the driver writes for these bytes.
 fn served(input: &[u8]) -> Vec<Value> {
     let mut driver = Driver::open(":memory:".as_ref()).unwrap();

@@ -11,6 +11,7 @@ use strandline::storage::{
 };
 use strandline::tools::{Persona, Tools};
 use strandline::{Draft, Error, ErrorKind, Memory, MemoryKey, MemoryStore, Result, audit};
+use uuid::Uuid;
 
 /// A provider in memory that can be told to fail.
 #[derive(Debug, Default)]
@@ -67,6 +68,15 @@ impl StorageProvider for Failing {
     }
     fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
         self.up()?.check(grant)
+    }
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.up()?.history_page(grant, key, after, limit)
     }
 }
 

@@ -279,9 +279,10 @@ impl Stored {
         let (mut own, mut missing) = (0, 0);
         for tag in &self.memory.tags {
             let (key, rank) = (self.memory.key.as_str(), self.memory.classification.rank());
-            match select.exists(params![self.scope, tag.folded(), key, rank, self.id])? {
-                true => own += 1,
-                false => missing += 1,
+            if select.exists(params![self.scope, tag.folded(), key, rank, self.id])? {
+                own += 1;
+            } else {
+                missing += 1;
             }
         }
         Ok((own, missing))

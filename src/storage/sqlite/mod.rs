@@ -25,8 +25,10 @@ mod write;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use uuid::Uuid;
 
 use super::{
     Deletion, Erased, Erasure, Hit, ListPage, ListRequest, NewRecord, Problem, Restore,
@@ -144,7 +146,7 @@ impl Default for SqliteOptions {
 /// provider of your own.
 ///
 /// ```
-/// use std::sync::Arc;
+/// use std::sync::{Arc, Mutex};
 /// use strandline::MemoryStore;
 /// use strandline::storage::{Sqlite, SqliteOptions};
 ///
@@ -158,6 +160,8 @@ pub struct Sqlite {
     path: PathBuf,
     pool: Pool,
     options: SqliteOptions,
+    /// Held while a damaged index is made anew.
+    repairing: Mutex<()>,
 }
 
 impl Sqlite {
@@ -188,6 +192,7 @@ impl Sqlite {
             path,
             pool,
             options: options.clone(),
+            repairing: Mutex::new(()),
         })
     }
 
@@ -242,7 +247,7 @@ impl StorageProvider for Sqlite {
     }
 
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
-        self.pool.snapshot(|db| read::history(db, grant, key))
+        self.history_page(grant, key, None, usize::MAX)
     }
 
     fn audit(&self, _grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
@@ -259,6 +264,17 @@ impl StorageProvider for Sqlite {
 
     fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
         erase::run(self, grant, request)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.pool
+            .snapshot(|db| read::history(db, grant, key, after, limit))
     }
 
     fn check(&self, _grant: &HostGrant) -> Result<Vec<Problem>> {

@@ -1,6 +1,7 @@
 //! Reads by key, by list, and by the host.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use uuid::Uuid;
 
 use super::index::State;
 use super::rows::{
@@ -8,7 +9,7 @@ use super::rows::{
 };
 use super::search;
 use crate::audit::{Action, Decision, Entry, Facts, Query};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
 use crate::session::{AgentId, SessionId};
@@ -178,21 +179,34 @@ fn memories(mut rows: rusqlite::Rows<'_>, agent: &AgentId) -> Result<Vec<Memory>
     Ok(found)
 }
 
-pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+/// The versions of a key, last stored first: at most so many of those after the one of this id.
+pub(super) fn history(
+    db: &Connection,
+    grant: &HostGrant,
+    key: &MemoryKey,
+    after: Option<Uuid>,
+    limit: usize,
+) -> Result<Vec<Version>> {
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
         ", r.state, r.ended_at FROM records r
-         WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.id DESC"
+         WHERE r.scope = ?1 AND r.key = ?2 AND r.id < ?3 ORDER BY r.id DESC LIMIT ?4"
     );
-    let Some(agent) = grant.agent() else {
-        return Ok(Vec::new());
+    let scope = |agent| -> Result<_> { Ok((agent, scope_id(db, grant.namespace(), agent)?)) };
+    let Some((agent, Some(scope))) = grant.agent().map(scope).transpose()? else {
+        return match after {
+            Some(_) => Err(Error::no_such_version()),
+            None => Ok(Vec::new()),
+        };
     };
-    let Some(scope) = scope_id(db, grant.namespace(), agent)? else {
-        return Ok(Vec::new());
+    let before = match after {
+        Some(after) => id_of(db, scope, key, after)?,
+        None => i64::MAX,
     };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut select = db.prepare_cached(SQL)?;
-    let mut rows = select.query(params![scope, key.as_str()])?;
+    let mut rows = select.query(params![scope, key.as_str(), before, limit])?;
     let mut versions = Vec::new();
     while let Some(row) = rows.next()? {
         versions.push(Version {
@@ -205,6 +219,15 @@ pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Re
         });
     }
     Ok(versions)
+}
+
+/// The id of the row of the version with this lineage id.
+fn id_of(db: &Connection, scope: i64, key: &MemoryKey, lineage: Uuid) -> Result<i64> {
+    let sql = "SELECT id FROM records WHERE scope = ?1 AND key = ?2 AND lineage = ?3";
+    let mut select = db.prepare_cached(sql)?;
+    let values = params![scope, key.as_str(), lineage.as_bytes()];
+    let id = select.query_row(values, |row| row.get(0)).optional()?;
+    id.ok_or_else(Error::no_such_version)
 }
 
 /// The version that is to be restored, whatever its state.

@@ -16,6 +16,7 @@ use crate::policy::ReadGrant;
 use crate::record::Tag;
 use crate::search::analysis;
 use crate::storage::{Hit, SearchRequest};
+use crate::sync::unpoisoned;
 
 /// Whom a store warns that it found its search index damaged and has made it anew. The default is nobody.
 ///
@@ -62,15 +63,23 @@ impl Sqlite {
     /// Runs `work`; where it finds the index damaged, makes the index anew and runs it once more.
     pub(super) fn with_sound_index<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match work() {
-            Err(error) if is_index_damage(&error) => {
-                self.pool.write(reindex::restart)?;
-                // A save or a delete holds its session's taint meanwhile.
-                reindex::finish(&self.pool, &OnReindex::default())?;
-                self.options.on_repair.warn();
-                work()
-            }
+            Err(error) if is_index_damage(&error) => self.repair(work),
             done => done,
         }
+    }
+
+    fn repair<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+        let _repairing = unpoisoned(self.repairing.lock());
+        // Somebody else may just have repaired it.
+        match work() {
+            Err(error) if is_index_damage(&error) => (),
+            done => return done,
+        }
+        self.pool.write(reindex::restart)?;
+        // Nobody is told how far it is: a save or a delete holds its session's taint meanwhile.
+        reindex::finish(&self.pool, &OnReindex::default())?;
+        self.options.on_repair.warn();
+        work()
     }
 }
 
@@ -80,15 +89,17 @@ const TERMS: usize = 8;
 /// The longest content of a record that is looked for, in bytes.
 const CONTENT: i64 = 16_384;
 
-/// The text by which a record is looked for, of the first or last key that the session sees.
+/// A record that the session sees, of the first or last few keys of its agent.
 macro_rules! sample {
     ($order:literal) => {
         concat!(
-            "SELECT r.doc, r.key, r.tags, r.content FROM records r INDEXED BY records_live WHERE ",
-            visible!(),
-            " AND octet_length(r.content) <= ?4 ORDER BY r.key ",
+            "SELECT r.doc, r.key, r.tags, r.content FROM (
+                 SELECT id FROM records INDEXED BY records_live
+                 WHERE scope = ?1 AND state = 0 ORDER BY key ",
             $order,
-            " LIMIT 1"
+            " LIMIT 64) few CROSS JOIN records r ON r.id = few.id WHERE ",
+            visible!(),
+            " AND octet_length(r.content) <= ?4 LIMIT 1"
         )
     };
 }

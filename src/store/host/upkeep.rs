@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Act, Gate};
 use crate::record::{Memory, parse_key};
 use crate::session::{AgentId, Session};
-use crate::storage::{Erase, Erased, Erasure, Problem, Restore};
+use crate::storage::{Erase, Erased, Erasure, Problem, Restore, Version};
 
 /// # Erasure
 ///
@@ -91,6 +91,45 @@ impl Host {
             self.gate.refuse_write(grant, act, &error)?;
             Err(error)
         })
+    }
+
+    /// A part of the [history](Self::history) of a key that may be long: at most `limit` versions, of
+    /// those that come after the one whose lineage id is `after`, or else from the newest on.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound) if the key has no version `after`, which may have been purged
+    /// meanwhile; [`InvalidArgument`](ErrorKind::InvalidArgument) for a `limit` of 0; or as
+    /// [`history`](Self::history).
+    ///
+    /// ```
+    /// use strandline::{Draft, MemoryStore};
+    ///
+    /// let store = MemoryStore::open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.save_all(&session, (1..=5).map(|i| Draft::new("k", format!("version {i}"))))?;
+    /// let host = store.host();
+    /// let first = host.history_page("agent", "k", None, 3)?;
+    /// assert_eq!(first[0].memory.version, 5);
+    /// let last = first.last().map(|version| version.memory.lineage_id);
+    /// let second = host.history_page("agent", "k", last, 3)?;
+    /// assert_eq!(second.len(), 2); // fewer than asked for: the end
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn history_page(
+        &self,
+        agent: &str,
+        key: &str,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        if limit == 0 {
+            let text = "`limit` must be a whole number of at least 1";
+            return Err(Error::invalid(text));
+        }
+        let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
+        let key = parse_key(key, &self.limits)?;
+        let provider = self.gate.provider();
+        provider.history_page(&grant, &key, after, limit)
     }
 
     /// Removes for good what ended before a time, of every agent.

@@ -12,6 +12,7 @@ use strandline::storage::{
     SearchRequest, StorageProvider, Version,
 };
 use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
+use uuid::Uuid;
 
 use super::{on_each_provider, quick};
 
@@ -80,6 +81,16 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
 
     fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
         self.records.check(grant)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.records.history_page(grant, key, after, limit)
     }
 }
 
