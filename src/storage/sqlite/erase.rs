@@ -37,8 +37,9 @@ use crate::error::Result;
 use crate::policy::HostGrant;
 use crate::storage::{Erase, Erased, Erasure};
 
-/// How many versions one transaction removes at most. Few in tests, for many transactions.
-const VERSIONS: usize = if cfg!(test) { 8 } else { 128 };
+/// How many versions one transaction removes at most. To overwrite their terms takes a millisecond or two
+/// each. Fewer in tests, for many transactions.
+const VERSIONS: usize = if cfg!(test) { 8 } else { 32 };
 
 /// How many bytes of contents one transaction removes; but at least one version.
 const BYTES: usize = 256 * 1_024;
