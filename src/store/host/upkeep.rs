@@ -259,7 +259,7 @@ impl Host {
     ///
     /// The records are compared with what is derived from them: which of them shadow which, the tags,
     /// each term in the search index, the counts. Numbers of the audit's entries must have no gap,
-    /// and SQLite checks its file. It reads everything, so it takes a while: about 15 seconds for a
+    /// and SQLite checks its file. It reads everything, so it takes a while: about 40 seconds for a
     /// million short memories. Others read and write meanwhile; its memory doesn't grow with the file.
     ///
     /// [`reindex`](Self::reindex) makes all of `Index`, `Terms` and `Counts` right again.
