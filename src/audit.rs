@@ -84,11 +84,17 @@ pub enum Action {
     ToolCall,
     /// Take over a version from a file.
     Import,
+    /// Restore an earlier version; the detail says which.
+    Restore,
+    /// Remove what ended or expired before a time.
+    Purge,
+    /// Remove everything of a key, an agent or a session.
+    Erase,
 }
 
 impl Action {
     /// Every action.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Open,
         Self::Raise,
         Self::Save,
@@ -98,11 +104,14 @@ impl Action {
         Self::Delete,
         Self::ToolCall,
         Self::Import,
+        Self::Restore,
+        Self::Purge,
+        Self::Erase,
     ];
 
     /// Whether an allowed act of this kind has stored the version that its entry names.
     pub(crate) const fn stores(self) -> bool {
-        matches!(self, Self::Save)
+        matches!(self, Self::Save | Self::Restore)
     }
 
     /// The action's name, lower case.
@@ -121,6 +130,9 @@ impl Action {
             Self::Delete => "delete",
             Self::ToolCall => "tool_call",
             Self::Import => "import",
+            Self::Restore => "restore",
+            Self::Purge => "purge",
+            Self::Erase => "erase",
         }
     }
 

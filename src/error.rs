@@ -167,6 +167,15 @@ impl Error {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
+    pub(crate) fn no_such_version() -> Self {
+        let text = "the version to go on from is not in the key's history, or not any more";
+        Self::new(ErrorKind::NotFound, text)
+    }
+
+    pub(crate) fn restores_expired() -> Self {
+        Self::invalid("`version` must be one that has not expired; save its content anew instead")
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }

@@ -17,6 +17,7 @@ use strandline::{
 use super::audit;
 use super::fields::{Fields, invalid};
 use super::transfer;
+use super::upkeep;
 
 /// A store, and the sessions that were opened on it by name.
 #[derive(Debug)]
@@ -76,7 +77,8 @@ impl Driver {
     }
 
     fn run(&mut self, mut fields: Fields) -> Result<Value> {
-        match fields.text("op")?.as_str() {
+        let op = fields.text("op")?;
+        match op.as_str() {
             "session" => self.session(fields),
             "raise" => self.raise(fields),
             "call" => self.call(fields),
@@ -98,7 +100,8 @@ impl Driver {
             "import" => transfer::import(&self.store, fields),
             "backup" => transfer::backup(&self.store, fields),
             "clock" => self.set_clock(fields),
-            _ => Err(invalid("`op` is none that this program knows")),
+            "restore" => self.restore(fields),
+            _ => upkeep::run(&self.store.host(), &op, fields),
         }
     }
 
@@ -226,6 +229,16 @@ impl Driver {
         let versions = self.store.host().history(&agent, &key)?;
         let versions: Vec<_> = versions.iter().map(version).collect();
         Ok(json!({"versions": versions}))
+    }
+
+    fn restore(&self, mut fields: Fields) -> Result<Value> {
+        let session = self.asking(&mut fields)?;
+        let key = fields.text("key")?;
+        let version = fields.optional_number("version")?;
+        let version = version.ok_or_else(|| invalid("`version` is missing"))?;
+        fields.finish()?;
+        let version = u64::try_from(version).unwrap_or(u64::MAX);
+        Ok(record(&self.store.host().restore(session, &key, version)?))
     }
 
     fn reindex(&self, fields: Fields) -> Result<Value> {

@@ -22,6 +22,10 @@
 //! | `verify_export` | `path`, `anchor`? | as `verify`, of such a file |
 //! | `why` | `agent`, `key`, `level`?, `version`? | why it has its level: `{"saved","cause"}`, both entries |
 //! | `derived_from` `derived_into` | `agent`, `key`, `level`?, `version`?, `depth`?, `limit`? | `{"steps":[...],"complete"}` |
+//! | `restore` | `id`, `key`, `version` | the new live record |
+//! | `purge` | `before`, `agent`? | removes what ended before: `{"purged","complete"}` |
+//! | `erase` | `agent` and `key`, `agent`, or `session` | removes all of it: `{"erased","complete"}` |
+//! | `check` | | `{"ok","problems":[{"kind","count","record"}]}` |
 //! | `reindex` | | makes the search index anew: `{"records"}` |
 //! | `export` | `path` | every version as JSON lines, to a file: `{"count"}`, without the sessions' own state |
 //! | `import` | `path`, `format`? | `jsonl` (default) or `triggerfish`: `{"count","unchanged","refused","ignored","ended","renumbered","sessions","problems":[{"line","reason"}]}` |
@@ -41,6 +45,7 @@ mod driver;
 mod fields;
 mod serve;
 mod transfer;
+mod upkeep;
 
 use std::error::Error;
 use std::io;

@@ -3,6 +3,7 @@
 use super::Subject;
 use super::scene::{Scene, expiring, key, second, tags_of, with_tags};
 use crate::classification::Classification::{self, Internal};
+use crate::error::ErrorKind;
 use crate::policy::HostGrant;
 use crate::storage::{Namespace, Version, VersionState};
 
@@ -130,4 +131,41 @@ pub(super) fn c05_a_grant_without_an_agent_has_no_history<S: Subject>(scene: Sce
     let nobody = HostGrant::forge(Namespace::MEMORY, None);
     let versions = ada.done(scene.provider().history(&nobody, &key("k")));
     ada.same(versions, [], "an empty grant sees nothing");
+}
+
+pub(super) fn c05_pages_hold_each_version_once<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    for number in 0..7 {
+        ada.save("k", &number.to_string());
+        ada.up_to(Internal).save("k", "above");
+    }
+    let all = ada.history("k");
+    for limit in [1, 3, 7, 14, 15] {
+        let (mut pages, mut after) = (Vec::new(), None);
+        loop {
+            let grant = HostGrant::forge(Namespace::MEMORY, Some(ada.agent.clone()));
+            let page = scene
+                .provider()
+                .history_page(&grant, &key("k"), after, limit);
+            let page = ada.done(page);
+            after = page.last().map(|version| version.memory.lineage_id);
+            let is_last = page.len() < limit;
+            pages.extend(page);
+            if is_last {
+                break;
+            }
+        }
+        ada.holds(pages == all, "pages make up the history");
+    }
+    let nobody = HostGrant::forge(Namespace::MEMORY, None);
+    let other = HostGrant::forge(Namespace::MEMORY, Some(ada.agent.clone()));
+    for grant in [nobody, other] {
+        let after = Some(uuid::Uuid::new_v4());
+        let page = scene.provider().history_page(&grant, &key("k"), after, 3);
+        ada.same(
+            page.err().map(|error| error.kind()),
+            Some(ErrorKind::NotFound),
+            "there is nothing to go on from",
+        );
+    }
 }

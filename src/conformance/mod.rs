@@ -51,11 +51,13 @@ mod audit;
 mod chain;
 mod delete;
 mod durable;
+mod erase;
 mod history;
 mod lineage;
 mod list;
 mod ratchet;
 mod reindex;
+mod restore;
 mod scene;
 mod scope;
 mod search;
@@ -145,6 +147,7 @@ macro_rules! conformance {
                 c05_the_newest_is_first
                 c05_history_is_of_one_key_and_agent
                 c05_a_grant_without_an_agent_has_no_history
+                c05_pages_hold_each_version_once
             }
             ratchet {
                 c07_a_save_below_the_recorded_taint_is_refused
@@ -267,6 +270,30 @@ macro_rules! conformance {
                 c21_a_recorded_taint_never_falls
                 c21_each_leaves_an_entry
                 c21_a_backup_is_whole_or_unsupported
+            }
+            restore {
+                c19_a_restored_version_is_a_new_one
+                c19_a_restore_supersedes_as_a_save_does
+                c19_a_version_of_another_level_is_not_restored
+                c19_a_version_that_never_was_is_not_restored
+                c19_an_expired_version_is_not_restored
+                c19_a_restore_below_the_recorded_taint_is_refused
+                c19_a_restore_leaves_an_entry
+            }
+            erase {
+                c19_a_purge_removes_what_ended_before
+                c19_a_purge_removes_what_expired_before
+                c19_a_purge_is_of_its_agent_and_namespace
+                c19_an_erased_key_is_gone_at_every_level
+                c19_an_erased_agent_is_gone_in_every_namespace
+                c19_an_erased_session_takes_all_that_it_saved
+                c19_what_an_erased_record_shadowed_shows_again
+                c19_erased_text_is_not_found
+                c19_a_grant_without_an_agent_erases_no_key
+                c19_no_session_record_is_erased
+                c19_numbers_go_on
+                c19_an_erasure_leaves_an_entry
+                c20_nothing_is_wrong_with_what_was_written
             }
         }
     };

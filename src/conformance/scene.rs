@@ -142,7 +142,7 @@ impl<S: Subject> Scene<S> {
 #[derive(Clone)]
 pub(super) struct Actor<'p> {
     clause: &'static str,
-    provider: &'p dyn StorageProvider,
+    pub(super) provider: &'p dyn StorageProvider,
     pub(super) namespace: Namespace,
     pub(super) agent: AgentId,
     pub(super) session: SessionId,

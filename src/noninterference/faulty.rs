@@ -18,8 +18,9 @@ use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, Namespace, NewRecord,
-    SearchRequest, StorageProvider, StoredVersion, Version, VersionState,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
+    Namespace, NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
+    VersionState,
 };
 use crate::{AgentId, Classification, Memory, Result, SessionId};
 
@@ -283,5 +284,27 @@ impl StorageProvider for Faulty {
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
         self.records.backup(grant, path, on_progress)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.records.restore(grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.records.erase(grant, request)
+    }
+
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.records.check(grant)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.records.history_page(grant, key, after, limit)
     }
 }

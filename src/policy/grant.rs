@@ -116,6 +116,14 @@ impl WriteGrant<'_> {
         }
     }
 
+    /// The audit entry of having restored version `from` of this record as `version`.
+    pub fn restored(&self, key: &MemoryKey, version: u64, from: u64) -> Facts {
+        Facts {
+            detail: Some(format!("version {from}")),
+            ..self.facts(key, version)
+        }
+    }
+
     /// Leave to write what the gate never gave: for the crate's own tests of providers.
     #[cfg(any(test, feature = "conformance"))]
     pub(crate) fn forge(read: ReadGrant, session: SessionId, action: Action) -> Self {

@@ -17,14 +17,16 @@ use chrono::{DateTime, Utc};
 use shuttle::sync::atomic::AtomicUsize;
 use shuttle::thread;
 
+use uuid::Uuid;
+
 use crate::audit::{self, Action};
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::planted::{self, Fault};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, Namespace, NewRecord,
-    SearchRequest, StorageProvider, StoredVersion, Version,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
+    Namespace, NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
 };
 use crate::{Classification, Draft, Memory, MemoryStore, Result, Session};
 
@@ -143,6 +145,28 @@ impl StorageProvider for Interrupted {
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
         self.records.backup(grant, path, on_progress)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.records.restore(grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.records.erase(grant, request)
+    }
+
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.records.check(grant)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.records.history_page(grant, key, after, limit)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod import;
 mod lineage;
+mod upkeep;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -11,10 +12,12 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use super::{
-    BackupProgress, Deletion, Hit, Imported, ListPage, ListRequest, Namespace, NewRecord,
-    SearchRequest, StorageProvider, StoredVersion, Version, VersionState,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, Namespace,
+    NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
+    VersionState,
 };
 use crate::audit::{self, Digest, Entry, Facts, Link, Trail};
 use crate::classification::Classification;
@@ -250,6 +253,36 @@ impl StorageProvider for InMemory {
         let text = "a store in memory has no file to back up; export it";
         Err(Error::new(ErrorKind::Unsupported, text))
     }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        upkeep::restore(&mut self.state(), grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        upkeep::erase(&mut self.state(), grant, request)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        let all = self.history(grant, key)?;
+        let from = match after {
+            None => 0,
+            Some(after) => {
+                let place = all.iter().position(|row| row.memory.lineage_id == after);
+                place.ok_or_else(Error::no_such_version)?.saturating_add(1)
+            }
+        };
+        Ok(all.into_iter().skip(from).take(limit).collect())
+    }
+
+    fn check(&self, _: &HostGrant) -> Result<Vec<Problem>> {
+        Ok(upkeep::check(&self.state()))
+    }
 }
 
 /// All that the provider keeps.
@@ -271,6 +304,8 @@ type Slots = BTreeMap<MemoryKey, Slot>;
 #[derive(Default)]
 struct Slot {
     levels: BTreeMap<Classification, Vec<Row>>,
+    /// The highest number of a version that was removed.
+    removed: BTreeMap<Classification, u64>,
 }
 
 /// One version.
@@ -315,14 +350,22 @@ impl State {
         self.audit.push(Entry { seq, facts, hash });
     }
 
-    /// Stores one record (clause 12).
+    /// Stores one record with its entry (clause 12).
     fn store(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
+        let memory = self.insert(grant, new, terms);
+        self.append(grant.facts(&memory.key, memory.version));
+        memory
+    }
+
+    /// Stores one record.
+    fn insert(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
         let agents = self.scopes.entry(grant.namespace().clone()).or_default();
         let slots = agents.entry(grant.agent().clone()).or_default();
         let slot = slots.entry(new.key.clone()).or_default();
         let rows = slot.levels.entry(grant.level()).or_default();
+        let removed = slot.removed.get(&grant.level()).copied();
         let live = rows.iter().rposition(Row::is_live);
-        let memory = successor(rows, live, grant, new);
+        let memory = successor(rows, live, removed.unwrap_or_default(), grant, new);
         if let Some(live) = live.and_then(|live| rows.get_mut(live)) {
             live.end(VersionState::Superseded, grant.now());
         }
@@ -336,7 +379,6 @@ impl State {
             terms,
         });
         self.stored = self.stored.saturating_add(1);
-        self.append(grant.facts(&memory.key, memory.version));
         memory
     }
 
@@ -414,11 +456,18 @@ impl Row {
     }
 }
 
-/// The version that follows those of its key and level, of which the one at `live` is live (clauses 3
-/// and 4).
-fn successor(rows: &[Row], live: Option<usize>, grant: &WriteGrant<'_>, new: &NewRecord) -> Memory {
+/// The version that follows those of its key and level, of which the one at `live` is live, and the one of
+/// number `removed` (clauses 3 and 4).
+fn successor(
+    rows: &[Row],
+    live: Option<usize>,
+    removed: u64,
+    grant: &WriteGrant<'_>,
+    new: &NewRecord,
+) -> Memory {
     let now = grant.now();
-    let version = rows.last().map_or(0, |last| last.version.memory.version);
+    let last = rows.last().map_or(0, |last| last.version.memory.version);
+    let version = last.max(removed);
     let live = live.and_then(|live| rows.get(live));
     let replaced = live.filter(|live| live.is_unexpired(now));
     let created_at = replaced.map_or(now, |replaced| replaced.version.memory.created_at);

@@ -9,6 +9,7 @@ mod memory;
 mod namespace;
 pub(crate) mod sqlite;
 mod transfer;
+mod upkeep;
 
 use std::fmt;
 use std::path::Path;
@@ -19,8 +20,9 @@ use uuid::Uuid;
 
 pub use memory::InMemory;
 pub use namespace::Namespace;
-pub use sqlite::{Durability, OnReindex, Reindexing, Sqlite, SqliteOptions};
+pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
 pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};
+pub use upkeep::{Erase, Erased, Erasure, Problem, ProblemKind, Restore};
 
 use crate::audit;
 use crate::classification::Classification;
@@ -239,6 +241,21 @@ pub enum Deletion {
 ///     highest there if it is taken, or if the version is live and doesn't have the highest. Each
 ///     stored or ended version leaves one entry, with its [`facts`](StoredVersion::facts). `backup` makes
 ///     one whole file, or fails with [`Unsupported`](crate::ErrorKind::Unsupported).
+/// 19. **Restore, purge, erase.** `restore` acts on the version of that number at exactly the grant's
+///     level, live or not; if there is none it changes nothing and returns `None`, and if that
+///     version has expired it fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Else
+///     it is a `save` of that version's content, tags and expiry by this grant, except that its entry
+///     in the audit is [`restored`](WriteGrant::restored). `erase` removes exactly the versions that
+///     [`Erase`] names, of those that were stored when it was called, and all that was derived from
+///     them; a live record among them is gone like a deleted one, and what it shadowed shows again.
+///     It does so in one transaction or in several, each with an entry of its
+///     [`facts`](Erasure::facts), and leaves at least one. The other versions stay as they are.
+///     Numbers of versions (clause 4) go on as if nothing had been removed. Where
+///     [`complete`](Erased::complete) is true, no byte of the removed contents and tags, nor of a term
+///     of them, is left in the provider's files.
+/// 20. **Check.** `check` compares everything that the provider derives from records with the records,
+///     and finds nothing in what its own methods wrote. Each kind of problem comes once. It changes
+///     nothing, and others may read and write meanwhile.
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;
@@ -362,4 +379,36 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
         path: &Path,
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64>;
+
+    /// Makes an earlier version the live one again, as a new version (clause 19).
+    ///
+    /// # Errors
+    /// [`TaintRaised`](crate::ErrorKind::TaintRaised) by clause 7,
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a version that has expired, and those
+    /// of the storage.
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>>;
+
+    /// Removes versions for good (clause 19).
+    ///
+    /// # Errors
+    /// Those of the storage only. What was removed until then stays so; the same call again goes on.
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased>;
+
+    /// Says what is wrong with the stored data (clause 20).
+    ///
+    /// # Errors
+    /// Those of the storage that keep it from looking. Damage is a [`Problem`], not an error.
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>>;
+
+    /// A part of the history of a key (clause 5).
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) for an `after` that isn't there, and those of the storage.
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>>;
 }

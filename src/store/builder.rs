@@ -12,7 +12,7 @@ use crate::policy::{Gate, Reads, Rule};
 use crate::record::Limits;
 use crate::session::Session;
 use crate::storage::{
-    Durability, InMemory, OnReindex, Reindexing, Sqlite, SqliteOptions, StorageProvider,
+    Durability, InMemory, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions, StorageProvider,
 };
 
 /// The options of a store. Made by [`MemoryStore::builder`].
@@ -266,6 +266,25 @@ impl StoreBuilder {
     /// ```
     pub fn on_reindex(mut self, tell: impl Fn(Reindexing) + Send + Sync + 'static) -> Self {
         self.sqlite.on_reindex = OnReindex::new(tell);
+        self
+    }
+
+    /// Warns each time that the store found its search index damaged and has made it anew. Nothing is lost
+    /// by it, but something has damaged the file.
+    ///
+    /// The function is called after the repair, in a thread of its own.
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let store = MemoryStore::builder()
+    ///     .on_repair(|| eprintln!("the search index was damaged and is made anew"))
+    ///     .open(folder.path().join("memory.db"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_repair(mut self, warn: impl Fn() + Send + Sync + 'static) -> Self {
+        self.sqlite.on_repair = OnRepair::new(warn);
         self
     }
 

@@ -8,6 +8,7 @@ pub(super) mod line;
 mod lineage;
 mod trail;
 mod triggerfish;
+mod upkeep;
 
 use std::sync::Arc;
 

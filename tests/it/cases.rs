@@ -13,6 +13,8 @@ mod fields;
 mod serve;
 #[path = "../../examples/jsonl/transfer.rs"]
 mod transfer;
+#[path = "../../examples/jsonl/upkeep.rs"]
+mod upkeep;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -193,6 +195,11 @@ fn search() {
 #[test]
 fn driver_ops() {
     run_file("driver.jsonl", include_str!("../cases/driver.jsonl"));
+}
+
+#[test]
+fn upkeep() {
+    run_file("upkeep.jsonl", include_str!("../cases/upkeep.jsonl"));
 }
 
 /// What the driver writes for these bytes.

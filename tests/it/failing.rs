@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{HostGrant, ReadGrant, WriteGrant};
 use strandline::storage::{
-    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, NewRecord,
-    SearchRequest, StorageProvider, StoredVersion, Version,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
+    NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
 };
 use strandline::tools::{Persona, Tools};
 use strandline::{Draft, Error, ErrorKind, Memory, MemoryKey, MemoryStore, Result, audit};
+use uuid::Uuid;
 
 /// A provider in memory that can be told to fail.
 #[derive(Debug, Default)]
@@ -102,6 +103,25 @@ impl StorageProvider for Failing {
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
         self.up()?.backup(grant, path, on_progress)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.up()?.restore(grant, request)
+    }
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.up()?.erase(grant, request)
+    }
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.up()?.check(grant)
+    }
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.up()?.history_page(grant, key, after, limit)
     }
 }
 

@@ -12,10 +12,12 @@
 mod audit;
 mod backup;
 mod cases;
+mod check;
 mod child;
 mod compile_fail;
 mod conformance;
 mod crash;
+mod erasure;
 mod export;
 mod failing;
 mod faults;

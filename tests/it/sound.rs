@@ -8,6 +8,12 @@ use strandline::search::{analysis, round_frequency};
 
 /// Fails unless everything that is derived from the records agrees with them.
 pub(crate) fn assert_sound(path: &Path) {
+    assert_tidy(path);
+    assert_audit(&Connection::open(path).unwrap());
+}
+
+/// The same where versions were purged or erased, of which the audit still has the entries.
+pub(crate) fn assert_tidy(path: &Path) {
     let db = Connection::open(path).unwrap();
     let sound: String = db
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
@@ -24,7 +30,6 @@ pub(crate) fn assert_sound(path: &Path) {
     );
     assert_index(&db);
     assert_shadows(&db);
-    assert_audit(&db);
 }
 
 /// The rows of each term, and how many records there are, by scope and slot.

@@ -51,7 +51,8 @@ impl State {
         })
     }
 
-    fn rows_of(&mut self, new: &StoredVersion) -> &mut Vec<Row> {
+    /// The versions of the key at the level, and the highest number of one that was removed.
+    fn rows_of(&mut self, new: &StoredVersion) -> (&mut Vec<Row>, u64) {
         let Memory {
             agent,
             key,
@@ -61,13 +62,15 @@ impl State {
         let agents = self.scopes.entry(new.namespace.clone()).or_default();
         let slots = agents.entry(agent.clone()).or_default();
         let slot = slots.entry(key.clone()).or_default();
-        slot.levels.entry(*classification).or_default()
+        let removed = slot.removed.get(classification).copied();
+        let rows = slot.levels.entry(*classification).or_default();
+        (rows, removed.unwrap_or_default())
     }
 
     fn admit(&mut self, new: &StoredVersion, at: DateTime<Utc>) -> Imported {
         let order = self.stored;
-        let rows = self.rows_of(new);
-        let version = place(rows, new.version.memory.version).admit(&new.version, at);
+        let (rows, removed) = self.rows_of(new);
+        let version = place(rows, removed, new.version.memory.version).admit(&new.version, at);
         let is_live = version.state == VersionState::Live;
         if is_live && let Some(live) = rows.iter_mut().rfind(|row| row.is_live()) {
             live.end(VersionState::Superseded, at);
@@ -95,7 +98,7 @@ impl State {
 
     fn end(&mut self, new: &StoredVersion, known: &Memory, at: DateTime<Utc>) -> Imported {
         let (state, ended_at) = (new.version.state, new.version.ended_at);
-        let rows = self.rows_of(new);
+        let (rows, _) = self.rows_of(new);
         if let Some(row) = rows
             .iter_mut()
             .find(|row| row.version.memory.lineage_id == known.lineage_id)
@@ -113,13 +116,14 @@ fn rows(slots: &Slots) -> impl Iterator<Item = &Row> {
         .flat_map(|slot| slot.levels.values().flatten())
 }
 
-fn place(rows: &[Row], number: u64) -> Place {
+fn place(rows: &[Row], removed: u64, number: u64) -> Place {
+    let highest = rows.last().map_or(0, |row| row.version.memory.version);
     let live = rows.iter().rfind(|row| row.is_live());
     let deleted = rows
         .iter()
         .filter(|row| row.version.state == VersionState::Deleted);
     Place {
-        highest: rows.last().map_or(0, |row| row.version.memory.version),
+        highest: highest.max(removed),
         is_taken: rows.iter().any(|row| row.version.memory.version == number),
         live: live.map(|row| row.version.memory.updated_at),
         deleted: deleted.filter_map(|row| row.version.ended_at).max(),

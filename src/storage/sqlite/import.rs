@@ -8,7 +8,7 @@ use super::index::{Index, IndexText};
 use super::read::state;
 use super::rows::{COLUMN_COUNT, columns, memory, micros, scope_id, time, unexpected};
 use super::write::{
-    End, Standing, insert, live_versions, make_scope, store_live, to_i64, withdraw,
+    End, Standing, insert, last_version, live_versions, make_scope, store_live, to_i64, withdraw,
 };
 use crate::error::Result;
 use crate::record::MemoryKey;
@@ -172,10 +172,7 @@ fn ended(state: VersionState) -> Option<End> {
 fn place(db: &Connection, scope: i64, new: &Version) -> Result<Place> {
     let memory = &new.memory;
     let (key, rank) = (memory.key.as_str(), memory.classification.rank());
-    let sql = "SELECT max(version) FROM records WHERE scope = ?1 AND key = ?2 AND level = ?3";
-    let mut select = db.prepare_cached(sql)?;
-    let highest: Option<i64> = select.query_row(params![scope, key, rank], |row| row.get(0))?;
-    let highest = u64::try_from(highest.unwrap_or(0)).map_err(|_| unexpected("version"))?;
+    let highest = last_version(db, scope, &memory.key, rank)?;
     if highest == 0 {
         return Ok(Place::default());
     }

@@ -72,6 +72,13 @@ impl State {
         self.analysis == analysis::VERSION && self.reindexed.is_none()
     }
 
+    /// The greatest id of a record that it may hold; `None` if its terms are of another release or it is
+    /// just being emptied.
+    pub(super) fn held(self) -> Option<i64> {
+        let held = self.reindexed.unwrap_or(i64::MAX);
+        Some(held).filter(|held| self.analysis == analysis::VERSION && *held >= 0)
+    }
+
     /// Refuses an index whose terms a newer release made.
     pub(super) fn refuse_newer(self) -> Result<()> {
         if self.analysis <= analysis::VERSION {
@@ -182,6 +189,14 @@ impl<'db> Index<'db> {
         }
         Ok(())
     }
+}
+
+/// Whether the index overwrites what it removes, and merges its segments soon.
+pub(super) fn has_options(db: &Connection) -> Result<bool> {
+    let sql = "SELECT count(*) FROM terms_config
+               WHERE (k, v) IN (VALUES ('secure-delete', 1), ('automerge', 2))";
+    let count: i64 = db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(count == 2)
 }
 
 /// The columns that [`Live::from_row`] reads, of `records`.

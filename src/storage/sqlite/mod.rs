@@ -7,6 +7,8 @@
 
 mod audit;
 mod backup;
+mod check;
+mod erase;
 mod error;
 mod import;
 mod index;
@@ -17,6 +19,7 @@ pub(crate) mod partial;
 mod pool;
 mod read;
 mod reindex;
+mod repair;
 pub(crate) mod restore;
 mod rows;
 mod schema;
@@ -29,22 +32,24 @@ mod write;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use super::{
-    BackupProgress, Deletion, Hit, Imported, ListPage, ListRequest, NewRecord, SearchRequest,
-    StorageProvider, StoredVersion, Version,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, NewRecord,
+    Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
 };
 use crate::audit::{Entry, Event, Query, Trail};
 use crate::error::Result;
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
-use error::is_index_damage;
 use pool::Pool;
+
+pub use repair::OnRepair;
 
 /// What a write that was acknowledged survives.
 ///
@@ -128,6 +133,8 @@ pub struct SqliteOptions {
     pub create_folders: bool,
     /// Whom to tell how far it has come when the search index is made anew. Default nobody.
     pub on_reindex: OnReindex,
+    /// Whom to warn that a damaged search index was made anew. Default nobody.
+    pub on_repair: OnRepair,
 }
 
 impl Default for SqliteOptions {
@@ -137,6 +144,7 @@ impl Default for SqliteOptions {
             busy_timeout: Duration::from_secs(30),
             create_folders: false,
             on_reindex: OnReindex::default(),
+            on_repair: OnRepair::default(),
         }
     }
 }
@@ -147,7 +155,7 @@ impl Default for SqliteOptions {
 /// provider of your own.
 ///
 /// ```
-/// use std::sync::Arc;
+/// use std::sync::{Arc, Mutex};
 /// use strandline::MemoryStore;
 /// use strandline::storage::{Sqlite, SqliteOptions};
 ///
@@ -160,7 +168,9 @@ impl Default for SqliteOptions {
 pub struct Sqlite {
     path: PathBuf,
     pool: Pool,
-    on_reindex: OnReindex,
+    options: SqliteOptions,
+    /// Held while a damaged index is made anew.
+    repairing: Mutex<()>,
 }
 
 impl Sqlite {
@@ -183,28 +193,16 @@ impl Sqlite {
     pub fn open(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self> {
         let (path, writer, is_whole) = open::open(path.as_ref(), options)?;
         let pool = Pool::new(path.clone(), options.clone(), writer);
-        let on_reindex = options.on_reindex.clone();
         if !is_whole {
-            reindex::finish(&pool, &on_reindex).map_err(|error| open::named(&path, &error))?;
+            reindex::finish(&pool, &options.on_reindex)
+                .map_err(|error| open::named(&path, &error))?;
         }
         Ok(Self {
             path,
             pool,
-            on_reindex,
+            options: options.clone(),
+            repairing: Mutex::new(()),
         })
-    }
-
-    /// Runs `work`; where it finds the index damaged, makes the index anew and runs it once more.
-    fn with_sound_index<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
-        match work() {
-            Err(error) if is_index_damage(&error) => {
-                self.pool.write(reindex::restart)?;
-                // Nobody is told: a save or a delete holds its session's taint meanwhile.
-                reindex::finish(&self.pool, &OnReindex::default())?;
-                work()
-            }
-            done => done,
-        }
     }
 
     /// The file's absolute path.
@@ -236,7 +234,11 @@ impl StorageProvider for Sqlite {
     }
 
     fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
-        self.with_sound_index(|| self.pool.snapshot(|db| search::search(db, grant, request)))
+        let search = |db: &rusqlite::Connection| {
+            let found = search::search(db, grant, request)?;
+            repair::refuse_silence(db, grant, request, found)
+        };
+        self.with_sound_index(|| self.pool.snapshot(search))
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
@@ -254,7 +256,7 @@ impl StorageProvider for Sqlite {
     }
 
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
-        self.pool.snapshot(|db| read::history(db, grant, key))
+        self.history_page(grant, key, None, usize::MAX)
     }
 
     fn audit(&self, _grant: &HostGrant, query: &Query) -> Result<Vec<Entry>> {
@@ -262,7 +264,30 @@ impl StorageProvider for Sqlite {
     }
 
     fn reindex(&self, _grant: &HostGrant) -> Result<u64> {
-        reindex::run(&self.pool, &self.on_reindex)
+        reindex::run(&self.pool, &self.options.on_reindex)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.with_sound_index(|| self.pool.write(|db| write::restore(db, grant, request)))
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        erase::run(self, grant, request)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.pool
+            .snapshot(|db| read::history(db, grant, key, after, limit))
+    }
+
+    fn check(&self, _grant: &HostGrant) -> Result<Vec<Problem>> {
+        check::run(&self.path, &self.options)
     }
 
     fn trail(&self, _grant: &HostGrant, after: u64, limit: usize) -> Result<Trail> {

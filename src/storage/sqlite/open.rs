@@ -90,6 +90,8 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     db.pragma_update(None, "cell_size_check", "ON")?;
     db.pragma_update(None, "secure_delete", "ON")?;
     db.pragma_update(None, "foreign_keys", "ON")?;
+    // No text of a record gets into a file of another folder.
+    db.pragma_update(None, "temp_store", "MEMORY")?;
     db.pragma_update(None, "cache_size", -8_192)?;
     // What readers that lagged behind made the WAL grow to, it doesn't keep.
     db.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
@@ -176,7 +178,7 @@ fn enter_wal_mode(db: &Connection, timeout: Duration) -> Result<()> {
     }
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)

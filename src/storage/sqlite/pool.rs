@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -20,6 +21,12 @@ const WAL_LIMIT: u64 = 16 << 20;
 
 /// How long the readers have to finish then.
 const WAL_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long to wait until the next attempt.
+const WAL_PAUSE: Duration = Duration::from_millis(5);
+
+/// The largest file of which a temporary copy is kept in memory, in bytes.
+const COPY_IN_MEMORY: i64 = 256 << 20;
 
 /// A file's connections.
 #[derive(Debug)]
@@ -83,6 +90,46 @@ impl Pool {
             };
         }
         Ok(result)
+    }
+
+    /// Writes the whole file anew, so that it holds nothing but what is in it.
+    ///
+    /// SQLite does so by way of a temporary copy, which is kept in memory if it is small.
+    pub(super) fn vacuum(&self) -> Result<()> {
+        let writer = unpoisoned(self.writer.lock());
+        let pragma = |name| {
+            let value = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+            writer.db.pragma_query_value(None, name, value)
+        };
+        let bytes = pragma("page_count")?.saturating_mul(pragma("page_size")?);
+        let is_small = bytes <= COPY_IN_MEMORY;
+        let temporary = if is_small { "MEMORY" } else { "FILE" };
+        writer.db.pragma_update(None, "temp_store", temporary)?;
+        let done = writer.db.execute_batch("VACUUM");
+        writer.db.pragma_update(None, "temp_store", "MEMORY")?;
+        Ok(done?)
+    }
+
+    /// Brings all of the WAL into the file and empties it. Returns whether the readers let it within the
+    /// busy timeout.
+    pub(super) fn empty_wal(&self) -> Result<bool> {
+        let start = Instant::now();
+        loop {
+            {
+                let writer = unpoisoned(self.writer.lock());
+                let _readers = unpoisoned(self.readers.lock());
+                match writer.empty_wal(self.options.busy_timeout) {
+                    Ok(true) => return Ok(true),
+                    Err(error) if !open::is_busy(&error) => return Err(error.into()),
+                    _ => (),
+                }
+            }
+            if start.elapsed() >= self.options.busy_timeout {
+                return Ok(false);
+            }
+            // Others get their turn.
+            thread::sleep(WAL_PAUSE);
+        }
     }
 
     /// Runs `work`, which may be several statements, on one snapshot of the file.

@@ -1,17 +1,18 @@
 //! Reads by key, by list, and of the history.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use uuid::Uuid;
 
 use super::index::State;
 use super::rows::{
     COLUMN_COUNT, View, columns, memory, micros, scope_id, time, unexpected, visible,
 };
 use super::search;
-use crate::error::Result;
-use crate::policy::{HostGrant, ReadGrant};
+use crate::error::{Error, Result};
+use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
 use crate::session::AgentId;
-use crate::storage::{ListPage, ListRequest, Version, VersionState};
+use crate::storage::{ListPage, ListRequest, Restore, Version, VersionState};
 
 /// The record under the key that the grant sees. One statement, so it needs no transaction.
 pub(super) fn get(db: &Connection, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
@@ -177,21 +178,34 @@ fn memories(mut rows: rusqlite::Rows<'_>, agent: &AgentId) -> Result<Vec<Memory>
     Ok(found)
 }
 
-pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+/// The versions of a key, last stored first: at most so many of those after the one of this id.
+pub(super) fn history(
+    db: &Connection,
+    grant: &HostGrant,
+    key: &MemoryKey,
+    after: Option<Uuid>,
+    limit: usize,
+) -> Result<Vec<Version>> {
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
         ", r.state, r.ended_at FROM records r
-         WHERE r.scope = ?1 AND r.key = ?2 ORDER BY r.id DESC"
+         WHERE r.scope = ?1 AND r.key = ?2 AND r.id < ?3 ORDER BY r.id DESC LIMIT ?4"
     );
-    let Some(agent) = grant.agent() else {
-        return Ok(Vec::new());
+    let scope = |agent| -> Result<_> { Ok((agent, scope_id(db, grant.namespace(), agent)?)) };
+    let Some((agent, Some(scope))) = grant.agent().map(scope).transpose()? else {
+        return match after {
+            Some(_) => Err(Error::no_such_version()),
+            None => Ok(Vec::new()),
+        };
     };
-    let Some(scope) = scope_id(db, grant.namespace(), agent)? else {
-        return Ok(Vec::new());
+    let before = match after {
+        Some(after) => id_of(db, scope, key, after)?,
+        None => i64::MAX,
     };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut select = db.prepare_cached(SQL)?;
-    let mut rows = select.query(params![scope, key.as_str()])?;
+    let mut rows = select.query(params![scope, key.as_str(), before, limit])?;
     let mut versions = Vec::new();
     while let Some(row) = rows.next()? {
         versions.push(Version {
@@ -204,6 +218,38 @@ pub(super) fn history(db: &Connection, grant: &HostGrant, key: &MemoryKey) -> Re
         });
     }
     Ok(versions)
+}
+
+/// The id of the row of the version with this lineage id.
+fn id_of(db: &Connection, scope: i64, key: &MemoryKey, lineage: Uuid) -> Result<i64> {
+    let sql = "SELECT id FROM records WHERE scope = ?1 AND key = ?2 AND lineage = ?3";
+    let mut select = db.prepare_cached(sql)?;
+    let values = params![scope, key.as_str(), lineage.as_bytes()];
+    let id = select.query_row(values, |row| row.get(0)).optional()?;
+    id.ok_or_else(Error::no_such_version)
+}
+
+/// The version that is to be restored, whatever its state.
+pub(super) fn version(
+    db: &Connection,
+    scope: i64,
+    grant: &WriteGrant<'_>,
+    request: &Restore,
+) -> Result<Option<Memory>> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM records r WHERE r.scope = ?1 AND r.key = ?2 AND r.level = ?3 AND r.version = ?4"
+    );
+    let Ok(number) = i64::try_from(request.version) else {
+        return Ok(None);
+    };
+    let mut select = db.prepare_cached(SQL)?;
+    let rank = grant.level().rank();
+    let mut rows = select.query(params![scope, request.key.as_str(), rank, number])?;
+    rows.next()?
+        .map(|row| memory(row, grant.agent()))
+        .transpose()
 }
 
 pub(super) fn state(number: u8) -> Result<VersionState> {

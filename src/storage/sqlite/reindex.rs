@@ -37,7 +37,7 @@
 //! - *Indexing in the background after `open` has returned*: needs a thread of our own, and makes the
 //!   first searches slow without saying so; the host can do as much by opening in a thread.
 //! - *Refusing searches meanwhile*: an agent would take it for "I remember nothing".
-//! - *Emptying the index by FTS5's `delete-all` alone*: with `secure_delete` it writes every page of the
+//! - *Emptying the index by FTS5's `delete-all` or `DROP TABLE` alone*: with `secure_delete` it writes every page of the
 //!   index in one transaction.
 
 use std::thread;
@@ -48,7 +48,7 @@ use rusqlite::{Connection, Row};
 use super::index::{Index, Live, add, live_columns, set_doc};
 use super::pool::Pool;
 use super::rows::unexpected;
-use super::schema::set_meta;
+use super::schema::{TERMS, set_meta};
 use super::{OnReindex, Reindexing};
 use crate::error::Result;
 use crate::search::analysis;
@@ -121,13 +121,19 @@ pub(super) fn step(db: &Connection) -> Result<(Reindexing, bool)> {
     Ok((Reindexing { done, total }, reindexed.is_none()))
 }
 
-/// Removes blocks of the index, and at last tells FTS5 that it is empty.
+/// Removes blocks of the index, and at last makes it anew, empty, with the options that it must have.
 fn remove_some(db: &Connection) -> Result<i64> {
     let sql = "DELETE FROM terms_data WHERE id IN (SELECT id FROM terms_data LIMIT ?1)";
     if db.execute(sql, [BLOCKS])? > 0 {
         return Ok(NOTHING);
     }
-    db.execute("INSERT INTO terms (terms) VALUES ('delete-all')", [])?;
+    // FTS5 doesn't even remove a table whose options it can't read.
+    db.execute_batch(
+        "DELETE FROM terms_config;
+         INSERT INTO terms_config (k, v) VALUES ('version', 4);
+         DROP TABLE terms;",
+    )?;
+    db.execute_batch(TERMS)?;
     Ok(0)
 }
 

@@ -21,7 +21,20 @@ const MIGRATIONS: [&str; 1] = [V1];
 pub(super) const VERSION: u32 = 1;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
-/// - `meta` has numbers of the whole file: those of `reindex`.
+macro_rules! terms_table {
+    () => {
+        r#"
+CREATE VIRTUAL TABLE terms USING fts5 (
+    term, content = '', columnsize = 0, detail = none,
+    tokenize = "ascii tokenchars '_-.@+#/:&$%'"
+);
+INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1);
+INSERT INTO terms (terms, rank) VALUES ('automerge', 2);
+"#
+    };
+}
+
+/// - `meta` has numbers of the whole file: those of `reindex` and of `erase`.
 /// - A *scope* is one agent's records in one namespace.
 /// - A record's `state` is 0 live, 1 superseded, 2 deleted. `shadow` is the next higher level at
 ///   which its key is live, 4 if there is none. Both `shadow` and `doc` (see `layout`) are
@@ -30,12 +43,14 @@ const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 /// - `terms` is an inverted index of live records and nothing else, of all or (see `reindex`) of those
 ///   up to an id. It stores no text, no positions and no sizes. Its tokenizer takes a term of the
 ///   analysis as it is.
+/// - `removed_versions` has the highest number that a key had at a level, where its version was removed.
 /// - `index_stats` counts what `terms` holds, by scope and slot.
 /// - `audit` is the chain that the module `audit` describes. SQLite keeps the highest number ever given
 ///   in `sqlite_sequence`, so a lost end shows.
 /// - `reads` has, of each session and version, after which entry of the audit the one first read the
 ///   other. `record` is an id of `records`, whose row may be gone.
-const V1: &str = r#"
+const V1: &str = concat!(
+    r#"
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value INTEGER NOT NULL
@@ -80,16 +95,20 @@ CREATE TABLE record_tags (
     tag    TEXT    NOT NULL,
     key    TEXT    NOT NULL,
     level  INTEGER NOT NULL,
-    record INTEGER NOT NULL REFERENCES records (id),
+    record INTEGER NOT NULL,
     PRIMARY KEY (scope, tag, key, level)
 ) STRICT, WITHOUT ROWID;
 
-CREATE VIRTUAL TABLE terms USING fts5 (
-    term, content = '', columnsize = 0, detail = none,
-    tokenize = "ascii tokenchars '_-.@+#/:&$%'"
-);
-INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1);
-INSERT INTO terms (terms, rank) VALUES ('automerge', 2);
+CREATE TABLE removed_versions (
+    scope   INTEGER NOT NULL REFERENCES scopes (id),
+    level   INTEGER NOT NULL,
+    key     TEXT    NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (scope, key, level)
+) STRICT, WITHOUT ROWID;
+"#,
+    terms_table!(),
+    r#"
 
 CREATE TABLE index_stats (
     scope   INTEGER NOT NULL REFERENCES scopes (id),
@@ -130,7 +149,11 @@ CREATE TABLE reads (
     PRIMARY KEY (reader, record)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reads_record ON reads (record);
-"#;
+"#
+);
+
+/// Makes the index, empty. The options are kept by name in its own table `terms_config`.
+pub(super) const TERMS: &str = terms_table!();
 
 /// Refuses another program's database, and what a newer release wrote, without writing anything.
 pub(super) fn refuse_others(db: &mut Connection) -> Result<()> {

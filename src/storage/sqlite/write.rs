@@ -14,7 +14,7 @@ use crate::policy::WriteGrant;
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::is_sampled;
 use crate::session::AgentId;
-use crate::storage::{Deletion, Namespace, NewRecord};
+use crate::storage::{Deletion, Namespace, NewRecord, Restore};
 
 /// What a live record becomes when it ends.
 #[derive(Clone, Copy)]
@@ -60,13 +60,49 @@ pub(super) fn save(
     let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let scope = make_scope(db, grant.namespace(), grant.agent())?;
-    records
-        .iter()
-        .map(|(record, text)| save_one(index, grant, scope, record, text))
-        .collect()
+    let save = |(record, text): &(&NewRecord, IndexText)| {
+        let memory = store(index, grant, scope, record, text)?;
+        append(db, &grant.facts(&memory.key, memory.version))?;
+        Ok(memory)
+    };
+    records.iter().map(save).collect()
 }
 
-fn save_one(
+/// Makes an earlier version the live one again, as a new version.
+pub(super) fn restore(
+    db: &Connection,
+    grant: &WriteGrant<'_>,
+    request: &Restore,
+) -> Result<Option<Memory>> {
+    let index = Index::of(db)?;
+    refuse_stale_taint(db, grant)?;
+    let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? else {
+        return Ok(None);
+    };
+    let Some(old) = read::version(db, scope, grant, request)? else {
+        return Ok(None);
+    };
+    if old.expires_at.is_some_and(|at| at <= grant.now()) {
+        return Err(Error::restores_expired());
+    }
+    let text = IndexText::of(old.key.as_str(), &old.tags, &old.content);
+    let record = NewRecord {
+        key: old.key,
+        content: old.content,
+        tags: old.tags,
+        expires_at: old.expires_at,
+        lineage_id: request.lineage_id,
+    };
+    let memory = store(index, grant, scope, &record, &text)?;
+    append(
+        db,
+        &grant.restored(&memory.key, memory.version, request.version),
+    )?;
+    Ok(Some(memory))
+}
+
+/// Stores a record, but for its entry in the audit.
+fn store(
     index: Index<'_>,
     grant: &WriteGrant<'_>,
     scope: i64,
@@ -79,7 +115,6 @@ fn save_one(
     let live = live_versions(db, scope, &record.key)?;
     let memory = next_version(db, grant, scope, record, &live)?;
     store_live(index, scope, seq, &memory, text, &live, micros(grant.now()))?;
-    append(db, &grant.facts(&memory.key, memory.version))?;
     Ok(memory)
 }
 
@@ -194,6 +229,21 @@ pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -
     })
 }
 
+/// Ends the live record of this id as deleted, unless it isn't live any more.
+pub(super) fn end_live(
+    index: Index<'_>,
+    scope: i64,
+    key: &MemoryKey,
+    id: i64,
+    now: i64,
+) -> Result<()> {
+    let live = live_versions(index.db, scope, key)?;
+    let Some(old) = live.iter().find(|old| old.id == id) else {
+        return Ok(());
+    };
+    withdraw(index, scope, key, old, &live, End::Deleted, now)
+}
+
 /// Ends one of the live records under a key without another in its place: what it shadowed shows again.
 pub(super) fn withdraw(
     index: Index<'_>,
@@ -286,8 +336,13 @@ fn live_version(row: &Row<'_>) -> Result<Live> {
 }
 
 /// The highest version that a key ever had at a level; 0 if none.
-fn last_version(db: &Connection, scope: i64, key: &MemoryKey, rank: u8) -> Result<u64> {
-    let sql = "SELECT max(version) FROM records WHERE scope = ?1 AND key = ?2 AND level = ?3";
+pub(super) fn last_version(db: &Connection, scope: i64, key: &MemoryKey, rank: u8) -> Result<u64> {
+    let sql = "SELECT max(version) FROM (
+                   SELECT max(version) AS version FROM records
+                   WHERE scope = ?1 AND key = ?2 AND level = ?3
+                   UNION ALL
+                   SELECT version FROM removed_versions
+                   WHERE scope = ?1 AND key = ?2 AND level = ?3)";
     let mut select = db.prepare_cached(sql)?;
     let last: Option<i64> =
         select.query_row(params![scope, key.as_str(), rank], |row| row.get(0))?;

@@ -11,10 +11,11 @@ use strandline::audit::{Action, Decision, Entry, Event, Query, Trail};
 use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
 use strandline::storage::{
-    BackupProgress, Deletion, Hit, Imported, InMemory, ListPage, ListRequest, NewRecord,
-    SearchRequest, StorageProvider, StoredVersion, Version,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
+    NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
 };
 use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
+use uuid::Uuid;
 
 use super::{on_each_provider, quick};
 
@@ -118,6 +119,28 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
         self.records.backup(grant, path, on_progress)
+    }
+
+    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+        self.records.restore(grant, request)
+    }
+
+    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+        self.records.erase(grant, request)
+    }
+
+    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
+        self.records.check(grant)
+    }
+
+    fn history_page(
+        &self,
+        grant: &HostGrant,
+        key: &MemoryKey,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.records.history_page(grant, key, after, limit)
     }
 }
 

@@ -1,0 +1,148 @@
+//! What a host asks of a provider to keep a store in order, and what it is told.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::Namespace;
+use crate::audit::{Action, Decision, Facts};
+use crate::classification::Classification;
+use crate::clock::to_micros;
+use crate::error::Result;
+use crate::policy::HostGrant;
+use crate::record::MemoryKey;
+use crate::session::SessionId;
+
+/// Which version to restore.
+#[derive(Clone, Debug)]
+pub struct Restore {
+    /// The key.
+    pub key: MemoryKey,
+    /// The number of the version to restore, at the grant's level.
+    pub version: u64,
+    /// The new version's random id.
+    pub lineage_id: Uuid,
+}
+
+/// Which versions to remove for good. None of the namespace [`SESSION`](Namespace::SESSION) is
+/// ever among them.
+#[derive(Clone, Debug)]
+pub enum Erase {
+    /// In the grant's namespace and of its agent, or of every agent if it has none: versions that
+    /// were superseded or deleted before this time, and live records that expired before it.
+    Ended {
+        /// The time, to the microsecond. What ended exactly then stays.
+        before: DateTime<Utc>,
+    },
+    /// Every version of a key of the grant's agent in its namespace.
+    Key(MemoryKey),
+    /// Every version of the grant's agent, in every namespace.
+    Agent,
+    /// Every version that a session saved, in every namespace.
+    Session(SessionId),
+}
+
+impl Erase {
+    /// What ended before a time, to the microsecond.
+    pub(crate) fn ended(before: DateTime<Utc>) -> Self {
+        let before = to_micros(before);
+        Self::Ended { before }
+    }
+}
+
+/// A purge or an erasure, and when it is asked for.
+#[derive(Clone, Debug)]
+pub struct Erasure {
+    /// What is removed.
+    pub what: Erase,
+    /// The time of the call.
+    pub now: DateTime<Utc>,
+}
+
+impl Erasure {
+    /// The audit entry of having removed so many versions.
+    ///
+    /// The host has neither a session nor a level: the entry has the erased session or else
+    /// `host`, the grant's agent or else `host`, and `RESTRICTED`.
+    ///
+    /// # Errors
+    /// None that can be met: `host` is a valid name.
+    pub fn facts(&self, grant: &HostGrant, versions: u64) -> Result<Facts> {
+        let host = Namespace::SESSION_OWNER;
+        let (action, session, key) = match &self.what {
+            Erase::Ended { .. } => (Action::Purge, host.parse()?, None),
+            Erase::Key(key) => (Action::Erase, host.parse()?, Some(key.clone())),
+            Erase::Agent => (Action::Erase, host.parse()?, None),
+            Erase::Session(session) => (Action::Erase, session.clone(), None),
+        };
+        let detail = match &self.what {
+            Erase::Ended { before } => {
+                let before = before.to_rfc3339_opts(SecondsFormat::AutoSi, true);
+                format!("versions removed: {versions}, ended before {before}")
+            }
+            _ => format!("versions removed: {versions}"),
+        };
+        Ok(Facts {
+            at: self.now,
+            session,
+            agent: grant.agent().cloned().map_or_else(|| host.parse(), Ok)?,
+            namespace: grant.namespace().clone(),
+            action,
+            decision: Decision::Allowed,
+            level: Classification::Restricted,
+            key,
+            version: None,
+            rule: None,
+            detail: Some(detail),
+        })
+    }
+}
+
+/// What came of a purge or an erasure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Erased {
+    /// How many versions were removed.
+    pub versions: u64,
+    /// Whether no byte of them is left in the provider's files. If not, others were reading all
+    /// the time; the same call again finishes it.
+    pub complete: bool,
+}
+
+/// A kind of fault that a check finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The file is damaged: a tree or page of it is not as it must be.
+    File,
+    /// A row refers to one that isn't there.
+    Reference,
+    /// A record holds a value that this crate never writes.
+    Record,
+    /// What a record says of the level that shadows it is wrong.
+    Shadow,
+    /// The tags that lists look for differ from those of the live records.
+    Tags,
+    /// The search index is damaged in itself.
+    Index,
+    /// The terms or the settings in the search index differ from what the live records ask for.
+    Terms,
+    /// The counts that searches rank by differ from the live records.
+    Counts,
+    /// The numbers of the audit's entries have a gap.
+    Audit,
+    /// A purge or an erasure didn't come to its end: bytes of what it removed may be left. Any
+    /// further one finishes it.
+    Unfinished,
+}
+
+/// A fault that a check found. It holds neither content nor keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// What is wrong.
+    pub kind: ProblemKind,
+    /// How often at least.
+    pub count: u64,
+    /// The lineage id of the first record that is concerned, where one is known.
+    pub record: Option<Uuid>,
+}
