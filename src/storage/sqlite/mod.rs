@@ -6,6 +6,7 @@
 //! makes the index anew from the records, in one transaction, and tries once more.
 
 mod error;
+mod group;
 mod index;
 mod layout;
 mod open;
@@ -229,17 +230,26 @@ impl StorageProvider for Sqlite {
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
-        // Before the lock is taken, which other writers may be waiting for.
-        let texts = write::analyse(records);
-        self.with_sound_index(|| self.pool.write(|db| write::save(db, grant, &texts)))
+        // Here, and not where one thread at a time writes.
+        let save = Arc::new((grant.writing().clone(), write::analyse(records)));
+        self.with_sound_index(|| {
+            let save = Arc::clone(&save);
+            self.pool
+                .write_together(move |db| write::save(db, &save.0, &save.1))
+        })
     }
 
     fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
-        self.with_sound_index(|| self.pool.write(|db| write::delete(db, grant, key)))
+        self.with_sound_index(|| {
+            let (writing, key) = (grant.writing().clone(), key.clone());
+            self.pool
+                .write_together(move |db| write::delete(db, &writing, &key))
+        })
     }
 
     fn append(&self, event: &audit::Event) -> Result<()> {
-        self.pool.write(|db| write::append(db, event.facts()))
+        let facts = event.facts().clone();
+        self.pool.write_together(move |db| write::append(db, &facts))
     }
 
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {

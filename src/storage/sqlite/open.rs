@@ -87,6 +87,8 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     db.pragma_update(None, "secure_delete", "ON")?;
     db.pragma_update(None, "foreign_keys", "ON")?;
     db.pragma_update(None, "cache_size", -8_192)?;
+    // No text of a record goes into a file elsewhere, and a full disk there is no error here.
+    db.pragma_update(None, "temp_store", "MEMORY")?;
     // What readers that lagged behind made the WAL grow to, it doesn't keep.
     db.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
     let synchronous = match options.durability {
@@ -172,7 +174,7 @@ fn enter_wal_mode(db: &Connection, timeout: Duration) -> Result<()> {
     }
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::group::{Group, Leader};
 use super::{SqliteOptions, open};
 use crate::error::Result;
 use crate::sync::unpoisoned;
@@ -21,12 +23,17 @@ const WAL_LIMIT: u64 = 16 << 20;
 /// How long the readers have to finish then.
 const WAL_PATIENCE: Duration = Duration::from_millis(100);
 
+/// The longest pause before a writer asks again whether another process has finished. SQLite's own is
+/// 100 ms, with which one that pauses can miss every gap between the writes of a busy process.
+const ASKING: Duration = Duration::from_millis(4);
+
 /// A file's connections.
 #[derive(Debug)]
 pub(super) struct Pool {
     path: PathBuf,
     options: SqliteOptions,
     writer: Mutex<Writer>,
+    group: Group,
     readers: Mutex<Readers>,
     returned: Condvar,
 }
@@ -59,36 +66,79 @@ impl Pool {
             path,
             options,
             writer: Mutex::new(writer),
+            group: Group::default(),
             readers: Mutex::default(),
             returned: Condvar::new(),
         }
     }
 
-    /// Runs `work` in one transaction, which is committed if it succeeds.
+    /// Runs `work` in a transaction of its own, which is committed if it succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut writer = unpoisoned(self.writer.lock());
-        let transaction = Transaction::begin(&writer.db, "BEGIN IMMEDIATE")?;
+        let transaction = Transaction::after(&|| self.begin(&writer.db), &writer.db)?;
         let result = work(&writer.db)?;
         transaction.commit()?;
-        let size = size(&writer.wal);
-        if size > writer.wal_limit {
-            // Meanwhile no reader of ours begins, so that those under way are the last to wait for.
-            let _readers = unpoisoned(self.readers.lock());
-            let emptied = writer.empty_wal(self.options.busy_timeout);
-            // The commit stands, whatever came of it. A reader that stays must not make every save
-            // wait for it.
-            writer.wal_limit = match emptied {
-                Ok(true) => WAL_LIMIT,
-                _ => size + WAL_LIMIT / 4,
-            };
-        }
+        self.limit_wal(&mut writer);
         Ok(result)
+    }
+
+    /// Runs `work` in a transaction that it shares with whatever else waits to be written.
+    ///
+    /// If it fails it has changed nothing, and the others don't notice. It may run twice, and in another
+    /// thread.
+    pub(super) fn write_together<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Connection) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        self.group.write(work, |mut leader: Leader<'_>| {
+            let mut writer = unpoisoned(self.writer.lock());
+            leader.write(|| self.begin(&writer.db), &writer.db);
+            self.limit_wal(&mut writer);
+        })
+    }
+
+    /// Begins to write, when other processes let it.
+    fn begin(&self, db: &Connection) -> Result<()> {
+        let timeout = self.options.busy_timeout;
+        let mut begin = db.prepare_cached("BEGIN IMMEDIATE")?;
+        db.busy_timeout(Duration::ZERO)?;
+        let (start, mut pause) = (Instant::now(), Duration::from_micros(250));
+        let begun = loop {
+            match begin.execute([]) {
+                Err(error) if open::is_busy(&error) && start.elapsed() < timeout => {
+                    thread::sleep(pause.min(timeout.saturating_sub(start.elapsed())));
+                    pause = (pause * 2).min(ASKING);
+                }
+                begun => break begun,
+            }
+        };
+        db.busy_timeout(timeout)?;
+        begun?;
+        Ok(())
+    }
+
+    /// Empties the WAL if it has grown too large.
+    fn limit_wal(&self, writer: &mut Writer) {
+        let size = size(&writer.wal);
+        if size <= writer.wal_limit {
+            return;
+        }
+        // Meanwhile no reader of ours begins, so that those under way are the last to wait for.
+        let _readers = unpoisoned(self.readers.lock());
+        let emptied = writer.empty_wal(self.options.busy_timeout);
+        // The commit stands, whatever came of it. A reader that stays must not make every save wait for
+        // it.
+        writer.wal_limit = match emptied {
+            Ok(true) => WAL_LIMIT,
+            _ => size + WAL_LIMIT / 4,
+        };
     }
 
     /// Runs `work`, which may be several statements, on one snapshot of the file.
     pub(super) fn snapshot<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.read(|db| {
-            let transaction = Transaction::begin(db, "BEGIN")?;
+            let begin = || Ok(db.prepare_cached("BEGIN")?.execute([]).map(drop)?);
+            let transaction = Transaction::after(&begin, db)?;
             let result = work(db)?;
             transaction.commit()?;
             Ok(result)
@@ -153,15 +203,16 @@ fn no_connection() -> crate::Error {
 /// An open transaction, which is rolled back unless it is committed: also where its work panics.
 ///
 /// Unlike rusqlite's own it keeps its statements prepared.
-struct Transaction<'db>(&'db Connection);
+pub(super) struct Transaction<'db>(&'db Connection);
 
 impl<'db> Transaction<'db> {
-    fn begin(db: &'db Connection, begin: &str) -> Result<Self> {
-        db.prepare_cached(begin)?.execute([])?;
+    /// The transaction that `begin` begins.
+    pub(super) fn after(begin: &impl Fn() -> Result<()>, db: &'db Connection) -> Result<Self> {
+        begin()?;
         Ok(Self(db))
     }
 
-    fn commit(self) -> Result<()> {
+    pub(super) fn commit(self) -> Result<()> {
         self.0.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }

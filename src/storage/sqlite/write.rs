@@ -10,7 +10,7 @@ use super::rows::{
 };
 use crate::audit::Facts;
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::WriteGrant;
+use crate::policy::Writing;
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::is_sampled;
 use crate::storage::{Deletion, Namespace, NewRecord};
@@ -43,18 +43,18 @@ impl Live {
 }
 
 /// The records with what the index will hold of them.
-pub(super) fn analyse(records: &[NewRecord]) -> Vec<(&NewRecord, IndexText)> {
+pub(super) fn analyse(records: &[NewRecord]) -> Vec<(NewRecord, IndexText)> {
     let text = |r: &NewRecord| IndexText::of(r.key.as_str(), &r.tags, &r.content);
     records
         .iter()
-        .map(|record| (record, text(record)))
+        .map(|record| (record.clone(), text(record)))
         .collect()
 }
 
 pub(super) fn save(
     db: &Connection,
-    grant: &WriteGrant<'_>,
-    records: &[(&NewRecord, IndexText)],
+    grant: &Writing,
+    records: &[(NewRecord, IndexText)],
 ) -> Result<Vec<Memory>> {
     let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
@@ -67,7 +67,7 @@ pub(super) fn save(
 
 fn save_one(
     index: Index<'_>,
-    grant: &WriteGrant<'_>,
+    grant: &Writing,
     scope: i64,
     record: &NewRecord,
     text: &IndexText,
@@ -95,7 +95,7 @@ fn save_one(
 /// The version that follows the live ones under its key (clause 4).
 fn next_version(
     db: &Connection,
-    grant: &WriteGrant<'_>,
+    grant: &Writing,
     scope: i64,
     record: &NewRecord,
     live: &[Live],
@@ -133,7 +133,7 @@ fn superseded(live: &[Live], rank: u8) -> Option<&Live> {
 /// Returns which level shadows the new one.
 fn displace(
     index: Index<'_>,
-    grant: &WriteGrant<'_>,
+    grant: &Writing,
     scope: i64,
     key: &MemoryKey,
     live: &[Live],
@@ -155,7 +155,7 @@ fn displace(
         .unwrap_or(UNSHADOWED))
 }
 
-pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+pub(super) fn delete(db: &Connection, grant: &Writing, key: &MemoryKey) -> Result<Deletion> {
     let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? else {
@@ -209,7 +209,7 @@ pub(super) fn append(db: &Connection, facts: &Facts) -> Result<()> {
 }
 
 /// Clause 7: a session whose recorded taint is higher writes no more at this level.
-fn refuse_stale_taint(db: &Connection, grant: &WriteGrant<'_>) -> Result<()> {
+fn refuse_stale_taint(db: &Connection, grant: &Writing) -> Result<()> {
     let sql = "SELECT level FROM records
                WHERE scope = (SELECT id FROM scopes WHERE namespace = ?1 AND agent = ?2)
                  AND key = ?3 AND state = 0
@@ -230,7 +230,7 @@ fn refuse_stale_taint(db: &Connection, grant: &WriteGrant<'_>) -> Result<()> {
     }
 }
 
-fn make_scope(db: &Connection, grant: &WriteGrant<'_>) -> Result<i64> {
+fn make_scope(db: &Connection, grant: &Writing) -> Result<i64> {
     if let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? {
         return Ok(scope);
     }
