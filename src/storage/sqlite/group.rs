@@ -121,8 +121,9 @@ where
         let before = db.total_changes();
         let answer = catch_unwind(AssertUnwindSafe(|| (self.work)(db)));
         // An error without a cause is the work's own, not SQLite's.
-        let refused =
-            |error: &Error| std::error::Error::source(error).is_none() && db.total_changes() == before;
+        let refused = |error: &Error| {
+            std::error::Error::source(error).is_none() && db.total_changes() == before
+        };
         let ran = match &answer {
             Ok(Ok(_)) => Ran::Whole,
             Ok(Err(error)) if refused(error) => Ran::Whole,

@@ -249,7 +249,8 @@ impl StorageProvider for Sqlite {
 
     fn append(&self, event: &audit::Event) -> Result<()> {
         let facts = event.facts().clone();
-        self.pool.write_together(move |db| write::append(db, &facts))
+        self.pool
+            .write_together(move |db| write::append(db, &facts))
     }
 
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
