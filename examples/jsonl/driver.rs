@@ -16,6 +16,7 @@ use strandline::{
 };
 
 use super::fields::{Fields, invalid};
+use super::stats;
 
 /// A store, and the sessions that were opened on it by name.
 #[derive(Debug)]
@@ -83,6 +84,7 @@ impl Driver {
             "history" => self.history(fields),
             "audit" => self.audit(fields),
             "reindex" => self.reindex(fields),
+            "stats" => stats::stats(&self.store.host(), fields),
             "clock" => self.set_clock(fields),
             _ => Err(invalid("`op` is none that this program knows")),
         }

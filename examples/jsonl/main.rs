@@ -18,6 +18,7 @@
 //! | `history` | `agent`, `key` | `{"versions":[...]}`, newest first |
 //! | `audit` | `agent`?, `key`?, `session`?, `limit`? | `{"entries":[...]}`, newest first |
 //! | `reindex` | | makes the search index anew: `{"records"}` |
+//! | `stats` | `agent`? | `{"levels":{"PUBLIC":{"live","expired","superseded","deleted"},...},"agents","sessions","audit_entries","sizes"}` |
 //! | `clock` | `now` | fixes the store's clock |
 //!
 //! `id` names a session of this program; times are RFC 3339.
@@ -25,6 +26,7 @@
 mod driver;
 mod fields;
 mod serve;
+mod stats;
 
 use std::error::Error;
 use std::io;

@@ -57,6 +57,7 @@ mod reindex;
 mod scene;
 mod scope;
 mod search;
+mod stats;
 mod text;
 mod threads;
 mod versions;
@@ -227,6 +228,11 @@ macro_rules! conformance {
                 c16_it_counts_the_live_records
                 c16_no_answer_changes
                 c16_readers_and_writers_go_on
+            }
+            stats {
+                c22_versions_are_counted_by_level_and_state
+                c22_agents_sessions_and_entries_are_counted
+                c22_only_what_is_durable_has_sizes
             }
         }
     };

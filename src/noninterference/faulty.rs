@@ -16,7 +16,7 @@ use crate::audit::{self, Action};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
+    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, Stats,
     StorageProvider, Version, VersionState,
 };
 use crate::{AgentId, Classification, Memory, Result, SessionId};
@@ -234,5 +234,9 @@ impl StorageProvider for Faulty {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.records.stats(grant, now)
     }
 }

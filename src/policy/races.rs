@@ -12,6 +12,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use chrono::{DateTime, Utc};
 use shuttle::sync::atomic::AtomicUsize;
 use shuttle::thread;
 
@@ -20,7 +21,7 @@ use crate::planted::{self, Fault};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
+    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, Stats,
     StorageProvider, Version,
 };
 use crate::{Classification, Draft, Memory, MemoryStore, Result, Session};
@@ -93,6 +94,10 @@ impl StorageProvider for Interrupted {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.records.stats(grant, now)
     }
 }
 

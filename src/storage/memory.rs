@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 use chrono::{DateTime, Utc};
 
 use super::{
-    Deletion, Hit, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, StorageProvider,
-    Version, VersionState,
+    Counts, Deletion, Hit, ListPage, ListRequest, Namespace, NewRecord, SearchRequest, Stats,
+    StorageProvider, Version, VersionState,
 };
 use crate::audit::{self, Facts};
 use crate::classification::Classification;
@@ -192,6 +192,10 @@ impl StorageProvider for InMemory {
         let live = slots.flat_map(BTreeMap::values).flat_map(Slot::live);
         Ok(to_u64(live.count()))
     }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        Ok(self.state().stats(grant, now))
+    }
 }
 
 /// All that the provider keeps.
@@ -268,6 +272,39 @@ impl State {
         self.stored = self.stored.saturating_add(1);
         self.audit.push(grant.facts(&memory.key, memory.version));
         memory
+    }
+
+    /// Counts what there is (clause 22).
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Stats {
+        let scopes = |namespace| self.scopes.get(namespace).into_iter().flatten();
+        let mut levels: BTreeMap<_, Counts> = Classification::ALL
+            .map(|level| (level, Counts::default()))
+            .into();
+        let wanted = |agent| grant.agent().is_none_or(|wanted| wanted == agent);
+        let slots = scopes(grant.namespace()).filter(|(agent, _)| wanted(*agent));
+        let rows = slots.flat_map(|(_, slots)| slots.values().flat_map(|slot| &slot.levels));
+        for (level, row) in rows.flat_map(|(level, rows)| rows.iter().map(move |row| (level, row)))
+        {
+            let counts = levels.entry(*level).or_default();
+            let count = match row.version.state {
+                VersionState::Live if row.is_unexpired(now) => &mut counts.live,
+                VersionState::Live => &mut counts.expired,
+                VersionState::Superseded => &mut counts.superseded,
+                VersionState::Deleted => &mut counts.deleted,
+            };
+            *count = count.saturating_add(1);
+        }
+        Stats {
+            levels,
+            agents: to_u64(scopes(grant.namespace()).count()),
+            sessions: to_u64(
+                scopes(&Namespace::SESSION)
+                    .map(|(_, slots)| slots.len())
+                    .sum(),
+            ),
+            audit_entries: to_u64(self.audit.len()),
+            sizes: None,
+        }
     }
 
     /// Deletes the record under the key at the grant's level (clauses 8 and 12).

@@ -8,6 +8,7 @@
 mod memory;
 mod namespace;
 pub(crate) mod sqlite;
+mod stats;
 
 use std::fmt;
 
@@ -18,6 +19,7 @@ use uuid::Uuid;
 pub use memory::InMemory;
 pub use namespace::Namespace;
 pub use sqlite::{Durability, OnReindex, Reindexing, Sqlite, SqliteOptions};
+pub use stats::{Counts, Sizes, Stats};
 
 use crate::audit;
 use crate::classification::Classification;
@@ -209,6 +211,11 @@ pub enum Deletion {
 /// 16. **Reindex.** `reindex` makes anew, from the records, whatever `search` finds them by, and returns
 ///     how many live records there are, of all namespaces and agents. No other method answers
 ///     otherwise for it, neither after it nor while it runs, and writes meanwhile are kept.
+///
+/// 22. **Stats.** `stats` counts, at each level, the versions of the grant's namespace, of its agent only
+///     if it has one, by what has become of them at that time; the agents with a version in the
+///     namespace; the session records of the namespace `session`, each key once; and all audit entries.
+///     A provider without files reports no sizes.
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;
@@ -267,4 +274,10 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn reindex(&self, grant: &HostGrant) -> Result<u64>;
+
+    /// Counts and sizes (clause 22).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats>;
 }

@@ -1,5 +1,7 @@
 //! What only the host may do.
 
+mod stats;
+
 use std::sync::Arc;
 
 use crate::audit;

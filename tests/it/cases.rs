@@ -9,6 +9,8 @@ mod driver;
 mod fields;
 #[path = "../../examples/jsonl/serve.rs"]
 mod serve;
+#[path = "../../examples/jsonl/stats.rs"]
+mod stats;
 
 use std::collections::HashMap;
 use std::path::Path;

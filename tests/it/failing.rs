@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use strandline::policy::{HostGrant, ReadGrant, WriteGrant};
 use strandline::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
-    Version,
+    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, Stats,
+    StorageProvider, Version,
 };
 use strandline::tools::{Persona, Tools};
 use strandline::{Draft, Error, ErrorKind, Memory, MemoryKey, MemoryStore, Result, audit};
@@ -58,6 +59,9 @@ impl StorageProvider for Failing {
     }
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.up()?.reindex(grant)
+    }
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.up()?.stats(grant, now)
     }
 }
 

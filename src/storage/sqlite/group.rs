@@ -168,6 +168,12 @@ impl Group {
         write.answer()
     }
 
+    /// How many writes no leader has taken yet.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        unpoisoned(self.queue.lock()).waiting.len()
+    }
+
     /// Queues the write. Whether its thread leads.
     fn join(&self, write: Arc<dyn Job>) -> bool {
         let mut queue = unpoisoned(self.queue.lock());

@@ -16,6 +16,7 @@ mod reindex;
 mod rows;
 mod schema;
 mod search;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod unindexed;
@@ -26,8 +27,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
+
 use super::{
-    Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider, Version,
+    Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, Stats, StorageProvider, Version,
 };
 use crate::audit;
 use crate::error::Result;
@@ -263,5 +266,10 @@ impl StorageProvider for Sqlite {
 
     fn reindex(&self, _grant: &HostGrant) -> Result<u64> {
         reindex::run(&self.pool, &self.on_reindex)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.pool
+            .snapshot(|db| stats::stats(db, &self.path, grant, now))
     }
 }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::SqliteOptions;
 use super::group::{Group, Leader};
-use super::{SqliteOptions, open};
+use super::open::{self, Identity};
 use crate::error::Result;
 use crate::sync::unpoisoned;
 
@@ -31,9 +32,10 @@ const ASKING: Duration = Duration::from_millis(4);
 #[derive(Debug)]
 pub(super) struct Pool {
     path: PathBuf,
+    file: Identity,
     options: SqliteOptions,
     writer: Mutex<Writer>,
-    group: Group,
+    pub(super) group: Group,
     readers: Mutex<Readers>,
     returned: Condvar,
 }
@@ -63,6 +65,7 @@ impl Pool {
             wal_limit: WAL_LIMIT,
         };
         Self {
+            file: Identity::of(&path),
             path,
             options,
             writer: Mutex::new(writer),
@@ -114,7 +117,7 @@ impl Pool {
         };
         db.busy_timeout(timeout)?;
         begun?;
-        Ok(())
+        self.file.check(&self.path)
     }
 
     /// Empties the WAL if it has grown too large.
@@ -148,6 +151,7 @@ impl Pool {
     /// Runs `work`, which is one statement and so sees one snapshot anyway.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let reader = self.reader()?;
+        self.file.check(&self.path)?;
         work(reader.db.as_ref().ok_or_else(no_connection)?)
     }
 
@@ -192,7 +196,8 @@ impl Writer {
     }
 }
 
-fn size(file: &Path) -> u64 {
+/// The bytes of a file; 0 if there is none.
+pub(super) fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |info| info.len())
 }
 
@@ -208,8 +213,10 @@ pub(super) struct Transaction<'db>(&'db Connection);
 impl<'db> Transaction<'db> {
     /// The transaction that `begin` begins.
     pub(super) fn after(begin: &impl Fn() -> Result<()>, db: &'db Connection) -> Result<Self> {
+        // Made first, for what fails after the transaction has begun.
+        let transaction = Self(db);
         begin()?;
-        Ok(Self(db))
+        Ok(transaction)
     }
 
     pub(super) fn commit(self) -> Result<()> {

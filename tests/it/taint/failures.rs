@@ -4,12 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use chrono::{DateTime, Utc};
 use strandline::Classification::{Confidential, Internal, Public, Restricted};
 use strandline::audit::{Action, Entry, Event, Query};
 use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
 use strandline::storage::{
-    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, StorageProvider,
-    Version,
+    Deletion, Hit, InMemory, ListPage, ListRequest, NewRecord, SearchRequest, Stats,
+    StorageProvider, Version,
 };
 use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
 
@@ -68,6 +69,10 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
 
     fn reindex(&self, grant: &HostGrant) -> Result<u64> {
         self.records.reindex(grant)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.records.stats(grant, now)
     }
 }
 
