@@ -30,8 +30,10 @@ mod reanalysis;
 )]
 mod reference;
 mod silence;
+mod soak;
 mod sound;
 mod taint;
 mod tidy;
 mod tools;
+mod troubles;
 mod two_stores;
