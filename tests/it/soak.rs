@@ -71,7 +71,6 @@ fn processes_that_are_killed_lose_nothing_and_lock_no_one_out() {
         acknowledged.extend(running.kill());
     }
     let reads = readers.into_iter().flat_map(Running::kill).count();
-    drop(writer);
     eprintln!(
         "{seconds} s: {} saves acknowledged, {started} writers, {} hundred reads",
         acknowledged.len(),

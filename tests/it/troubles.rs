@@ -132,7 +132,7 @@ fn a_file_that_may_not_grow_is_full_until_it_may() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let child = child::command("troubles::child_meets_the_limit", &path, "");
-    run_in_shell("trap '' XFSZ; ulimit -f 4000; exec \"$0\" \"$@\"", child);
+    run_in_shell("trap '' XFSZ; ulimit -f 4000; exec \"$0\" \"$@\"", &child);
     let (store, session) = open(&path);
     let page = store.list(&session, List::new().limit(1_000)).unwrap();
     assert!(!page.memories.is_empty());
@@ -142,7 +142,7 @@ fn a_file_that_may_not_grow_is_full_until_it_may() {
     assert_sound(&path);
 }
 
-fn run_in_shell(script: &str, child: Command) {
+fn run_in_shell(script: &str, child: &Command) {
     let mut shell = Command::new("sh");
     shell.args(["-c", script]).arg(child.get_program());
     shell.args(child.get_args());

@@ -217,12 +217,19 @@ impl Leader<'_> {
         if self.taken.len() == 1 {
             return;
         }
-        for job in &self.taken {
-            let done = Transaction::after(begin, db).and_then(|transaction| match job.run(db) {
-                Ran::Whole => transaction.commit(),
-                Ran::Spoilt => Ok(()),
-            });
-            if let Err(error) = done {
+        let mut jobs = self.taken.iter();
+        while let Some(job) = jobs.next() {
+            let transaction = match Transaction::after(begin, db) {
+                Ok(transaction) => transaction,
+                Err(error) => {
+                    // The rest needn't wait as long again.
+                    jobs.chain([job]).for_each(|job| job.fail(again(&error)));
+                    return;
+                }
+            };
+            if job.run(db) == Ran::Whole
+                && let Err(error) = transaction.commit()
+            {
                 job.fail(error);
             }
         }

@@ -1,6 +1,6 @@
 //! The provider over one SQLite file.
 //!
-//! One connection writes, in `BEGIN IMMEDIATE` transactions; a small pool of others reads, each read
+//! One connection writes, in `BEGIN IMMEDIATE` transactions that the threads share (see `group`); a small pool of others reads, each read
 //! in one snapshot. The file is in WAL mode, so readers and the writer don't wait for each other, and
 //! several processes may share it. Where a search, a save or a deletion finds the index damaged, it
 //! makes the index anew from the records, in one transaction, and tries once more.
@@ -40,6 +40,11 @@ use error::is_index_damage;
 use pool::Pool;
 
 /// What a write that was acknowledged survives.
+///
+/// Threads that write at once share commits, under either: while one waits for the disk the others'
+/// writes queue up, and the next commit takes them all. Each is acknowledged only after the commit that
+/// it is part of, and one that fails does so alone. No write waits for others to come, so a single thread
+/// loses nothing by it. Processes don't share commits.
 ///
 /// ```
 /// use strandline::MemoryStore;

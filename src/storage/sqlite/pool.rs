@@ -106,17 +106,17 @@ impl Pool {
         let mut begin = db.prepare_cached("BEGIN IMMEDIATE")?;
         db.busy_timeout(Duration::ZERO)?;
         let (start, mut pause) = (Instant::now(), Duration::from_micros(250));
-        let begun = loop {
+        let outcome = loop {
             match begin.execute([]) {
                 Err(error) if open::is_busy(&error) && start.elapsed() < timeout => {
                     thread::sleep(pause.min(timeout.saturating_sub(start.elapsed())));
                     pause = (pause * 2).min(ASKING);
                 }
-                begun => break begun,
+                outcome => break outcome,
             }
         };
         db.busy_timeout(timeout)?;
-        begun?;
+        outcome?;
         self.file.check(&self.path)
     }
 
