@@ -30,6 +30,8 @@ fn save(store: &MemoryStore, session: &Session, key: &str) -> Result<(), Error> 
 
 /// Neither reads nor writes go to a file that is no longer at its path.
 fn assert_lost(store: &MemoryStore, session: &Session) {
+    // Reads look every 10 ms.
+    thread::sleep(Duration::from_millis(20));
     let errors = [
         save(store, session, "lost").unwrap_err(),
         store.get(session, "k").unwrap_err(),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,11 +29,18 @@ const WAL_PATIENCE: Duration = Duration::from_millis(100);
 /// 100 ms, with which one that pauses can miss every gap between the writes of a busy process.
 const ASKING: Duration = Duration::from_millis(4);
 
+/// How often, in milliseconds, reads look whether the file is still there; writes always do. A look
+/// costs a quarter of a read by key.
+const LOOKING: u64 = 10;
+
 /// A file's connections.
 #[derive(Debug)]
 pub(super) struct Pool {
     path: PathBuf,
     file: Identity,
+    opened: Instant,
+    /// When the file was last seen at its path, in milliseconds since it was opened.
+    seen: AtomicU64,
     options: SqliteOptions,
     writer: Mutex<Writer>,
     pub(super) group: Group,
@@ -66,6 +74,8 @@ impl Pool {
         };
         Self {
             file: Identity::of(&path),
+            opened: Instant::now(),
+            seen: AtomicU64::new(0),
             path,
             options,
             writer: Mutex::new(writer),
@@ -151,8 +161,18 @@ impl Pool {
     /// Runs `work`, which is one statement and so sees one snapshot anyway.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let reader = self.reader()?;
-        self.file.check(&self.path)?;
+        self.look()?;
         work(reader.db.as_ref().ok_or_else(no_connection)?)
+    }
+
+    /// Refuses to read a file that is no longer at its path, if it's time to look.
+    fn look(&self) -> Result<()> {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if now.saturating_sub(self.seen.load(Ordering::Relaxed)) >= LOOKING {
+            self.file.check(&self.path)?;
+            self.seen.store(now, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn reader(&self) -> Result<Reader<'_>> {
@@ -179,6 +199,8 @@ impl Pool {
             db: None,
         };
         let db = open::connect(&self.path, &self.options)?;
+        // Another file may have taken its place.
+        self.file.check(&self.path)?;
         db.pragma_update(None, "query_only", "ON")?;
         reader.db = Some(db);
         Ok(reader)
