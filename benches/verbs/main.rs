@@ -1,7 +1,7 @@
 //! What the store's verbs cost, each beside the same work done by hand in rusqlite.
 //!
 //! `cargo bench` measures at 1,000, 10,000 and 100,000 memories; `cargo bench -- 1k 10k` at those,
-//! and `cargo bench -- 100k search` one verb only.
+//! `cargo bench -- 100k search` one verb only, and `cargo bench -- threads` many threads.
 //! By hand means prepared statements on the same tables, kept for the whole run: no session, no
 //! validation, no text analysis. Calls of both sides take turns, on copies of one file. Each ratio is
 //! one of medians within one run.
@@ -18,6 +18,7 @@ mod raw;
 mod reads;
 mod saves;
 mod searches;
+mod threads;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -92,6 +93,9 @@ fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
     run("save, Durability::Normal", within, &|| {
         saves::saves(&bench, Durability::Normal)
     });
+    if count < 100_000 && (verbs.is_empty() || verbs.iter().any(|verb| verb == "threads")) {
+        threads::threads(&bench);
+    }
 }
 
 /// A store of the data, and the hand's copy of its file.

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The times of one side's calls, ascending.
-struct Times(Vec<Duration>);
+pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
-    fn new(mut times: Vec<Duration>) -> Self {
+    pub(crate) fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
@@ -17,7 +17,7 @@ impl Times {
         self.0[(self.0.len() - 1) * percent / 100]
     }
 
-    fn show(&self) -> String {
+    pub(crate) fn show(&self) -> String {
         format!("{} / {}", show(self.quantile(50)), show(self.quantile(99)))
     }
 }

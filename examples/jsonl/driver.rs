@@ -16,6 +16,7 @@ use strandline::{
 
 use super::audit;
 use super::fields::{Fields, invalid};
+use super::stats;
 use super::transfer;
 use super::upkeep;
 
@@ -99,6 +100,7 @@ impl Driver {
             "export" => transfer::export(&self.store, fields),
             "import" => transfer::import(&self.store, fields),
             "backup" => transfer::backup(&self.store, fields),
+            "stats" => stats::stats(&self.store.host(), fields),
             "clock" => self.set_clock(fields),
             "restore" => self.restore(fields),
             _ => upkeep::run(&self.store.host(), &op, fields),

@@ -30,6 +30,7 @@
 //! | `export` | `path` | every version as JSON lines, to a file: `{"count"}`, without the sessions' own state |
 //! | `import` | `path`, `format`? | `jsonl` (default) or `triggerfish`: `{"count","unchanged","refused","ignored","ended","renumbered","sessions","problems":[{"line","reason"}]}` |
 //! | `backup` | `path` | the whole store, to a new file: `{"count"}` |
+//! | `stats` | `agent`? | `{"levels":{"PUBLIC":{"live","expired","superseded","deleted"},...},"agents","sessions","audit_entries","sizes"}` |
 //! | `clock` | `now` | fixes the store's clock |
 //!
 //! `id` names a session of this program; times are RFC 3339. `from` is included, `until` isn't; `before` is
@@ -44,6 +45,7 @@ mod audit;
 mod driver;
 mod fields;
 mod serve;
+mod stats;
 mod transfer;
 mod upkeep;
 

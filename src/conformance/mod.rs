@@ -61,6 +61,7 @@ mod restore;
 mod scene;
 mod scope;
 mod search;
+mod stats;
 mod text;
 mod threads;
 mod transfer;
@@ -294,6 +295,11 @@ macro_rules! conformance {
                 c19_numbers_go_on
                 c19_an_erasure_leaves_an_entry
                 c20_nothing_is_wrong_with_what_was_written
+            }
+            stats {
+                c22_versions_are_counted_by_level_and_state
+                c22_agents_sessions_and_entries_are_counted
+                c22_only_what_is_durable_has_sizes
             }
         }
     };

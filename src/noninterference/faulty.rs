@@ -19,8 +19,8 @@ use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
     BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
-    Namespace, NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
-    VersionState,
+    Namespace, NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion,
+    Version, VersionState,
 };
 use crate::{AgentId, Classification, Memory, Result, SessionId};
 
@@ -306,5 +306,9 @@ impl StorageProvider for Faulty {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.records.history_page(grant, key, after, limit)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.records.stats(grant, now)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::grant::{HostGrant, ReadGrant, WriteGrant};
+use super::grant::{HostGrant, ReadGrant, WriteGrant, Writing};
 use super::noted::Reads;
 use super::rule::{Request, Rule};
 use crate::audit::{Action, Decision, Event, Facts};
@@ -133,16 +133,18 @@ impl Gate {
                 let level = hold.taint;
                 self.judge(session.id(), session.agent(), act, level)?;
                 write(&WriteGrant {
-                    read: ReadGrant {
-                        namespace: act.namespace.clone(),
-                        agent: session.agent().clone(),
-                        level,
-                        now: self.now(),
+                    writing: Writing {
+                        read: ReadGrant {
+                            namespace: act.namespace.clone(),
+                            agent: session.agent().clone(),
+                            level,
+                            now: self.now(),
+                        },
+                        session: session.id().clone(),
+                        actor: session.agent().clone(),
+                        action: act.action,
+                        detail: None,
                     },
-                    session: session.id().clone(),
-                    actor: session.agent().clone(),
-                    action: act.action,
-                    detail: None,
                     _hold: Some(hold).filter(|_| !planted!(HoldDropped)),
                 })
             };
@@ -156,7 +158,8 @@ impl Gate {
 
     /// Asks the host's rules about one part of a write under way.
     pub(crate) fn judge_write(&self, grant: &WriteGrant<'_>, act: Act<'_>) -> Result<()> {
-        self.judge(&grant.session, &grant.actor, act, grant.level())
+        let Writing { session, actor, .. } = grant.writing();
+        self.judge(session, actor, act, grant.level())
     }
 
     /// Notes in the audit why a write under way came to nothing.
@@ -166,7 +169,8 @@ impl Gate {
         act: Act<'_>,
         error: &Error,
     ) -> Result<()> {
-        self.refuse(&grant.session, &grant.actor, act, grant.level(), error)
+        let Writing { session, actor, .. } = grant.writing();
+        self.refuse(session, actor, act, grant.level(), error)
     }
 
     /// Notes in the audit what belongs to no write.
@@ -484,16 +488,18 @@ impl Gate {
                 lineage_id: Uuid::new_v4(),
             };
             let grant = WriteGrant {
-                read: ReadGrant {
-                    namespace: Namespace::SESSION,
-                    agent: Namespace::SESSION_OWNER.parse()?,
-                    level: state.taint,
-                    now: self.now(),
+                writing: Writing {
+                    read: ReadGrant {
+                        namespace: Namespace::SESSION,
+                        agent: Namespace::SESSION_OWNER.parse()?,
+                        level: state.taint,
+                        now: self.now(),
+                    },
+                    session: id.clone(),
+                    actor: agent.clone(),
+                    action,
+                    detail: state.raises.last().map(|raise| raise.reason.clone()),
                 },
-                session: id.clone(),
-                actor: agent.clone(),
-                action,
-                detail: state.raises.last().map(|raise| raise.reason.clone()),
                 _hold: None,
             };
             match self.provider.save(&grant, &[record]) {

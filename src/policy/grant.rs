@@ -60,47 +60,109 @@ impl ReadGrant {
 /// While it is alive the session's taint can't rise, so don't keep it.
 #[derive(Debug)]
 pub struct WriteGrant<'s> {
-    pub(super) read: ReadGrant,
-    pub(super) session: SessionId,
-    pub(super) actor: AgentId,
-    pub(super) action: Action,
-    pub(super) detail: Option<String>,
+    pub(super) writing: Writing,
     pub(super) _hold: Option<TaintHold<'s>>,
 }
 
 impl WriteGrant<'_> {
     /// The namespace to write to.
     pub fn namespace(&self) -> &Namespace {
-        &self.read.namespace
+        self.writing.namespace()
     }
 
     /// The agent that owns the records.
     pub fn agent(&self) -> &AgentId {
-        &self.read.agent
+        self.writing.agent()
     }
 
     /// The level of every record written.
     pub fn level(&self) -> Classification {
-        self.read.level
+        self.writing.level()
     }
 
     /// The time of the write.
     pub fn now(&self) -> DateTime<Utc> {
-        self.read.now
+        self.writing.now()
     }
 
     /// The session that writes.
     pub fn session(&self) -> &SessionId {
-        &self.session
+        self.writing.session()
     }
 
     /// The same session's leave to read, for what a write has to look up first.
     pub fn as_read(&self) -> &ReadGrant {
-        &self.read
+        self.writing.as_read()
     }
 
     /// The audit entry of having written this version of this record.
     pub fn facts(&self, key: &MemoryKey, version: u64) -> Facts {
+        self.writing.facts(key, version)
+    }
+
+    /// The audit entry of having restored version `from` of this record as `version`.
+    pub fn restored(&self, key: &MemoryKey, version: u64, from: u64) -> Facts {
+        self.writing.restored(key, version, from)
+    }
+
+    /// What is written, for another thread that writes it while the caller waits with this grant.
+    pub(crate) fn writing(&self) -> &Writing {
+        &self.writing
+    }
+
+    /// Leave to write what the gate never gave: for the crate's own tests of providers.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn forge(read: ReadGrant, session: SessionId, action: Action) -> Self {
+        let actor = read.agent.clone();
+        Self {
+            writing: Writing {
+                read,
+                session,
+                actor,
+                action,
+                detail: None,
+            },
+            _hold: None,
+        }
+    }
+}
+
+/// What a [`WriteGrant`] allows, without its hold on the taint: worth nothing once that is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Writing {
+    pub(super) read: ReadGrant,
+    pub(super) session: SessionId,
+    pub(super) actor: AgentId,
+    pub(super) action: Action,
+    pub(super) detail: Option<String>,
+}
+
+impl Writing {
+    pub(crate) fn namespace(&self) -> &Namespace {
+        &self.read.namespace
+    }
+
+    pub(crate) fn agent(&self) -> &AgentId {
+        &self.read.agent
+    }
+
+    pub(crate) fn level(&self) -> Classification {
+        self.read.level
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.read.now
+    }
+
+    pub(crate) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    pub(crate) fn as_read(&self) -> &ReadGrant {
+        &self.read
+    }
+
+    pub(crate) fn facts(&self, key: &MemoryKey, version: u64) -> Facts {
         Facts {
             at: self.read.now,
             session: self.session.clone(),
@@ -116,25 +178,10 @@ impl WriteGrant<'_> {
         }
     }
 
-    /// The audit entry of having restored version `from` of this record as `version`.
-    pub fn restored(&self, key: &MemoryKey, version: u64, from: u64) -> Facts {
+    pub(crate) fn restored(&self, key: &MemoryKey, version: u64, from: u64) -> Facts {
         Facts {
             detail: Some(format!("version {from}")),
             ..self.facts(key, version)
-        }
-    }
-
-    /// Leave to write what the gate never gave: for the crate's own tests of providers.
-    #[cfg(any(test, feature = "conformance"))]
-    pub(crate) fn forge(read: ReadGrant, session: SessionId, action: Action) -> Self {
-        let actor = read.agent.clone();
-        Self {
-            read,
-            session,
-            actor,
-            action,
-            detail: None,
-            _hold: None,
         }
     }
 }

@@ -22,6 +22,7 @@ mod races;
 mod rule;
 
 pub(crate) use gate::{Act, Gate};
+pub(crate) use grant::Writing;
 pub use grant::{HostGrant, ReadGrant, WriteGrant};
 pub(crate) use hook::ToolCall;
 #[cfg(test)]

@@ -26,7 +26,8 @@ use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
     BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
-    Namespace, NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
+    Namespace, NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion,
+    Version,
 };
 use crate::{Classification, Draft, Memory, MemoryStore, Result, Session};
 
@@ -167,6 +168,10 @@ impl StorageProvider for Interrupted {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.records.history_page(grant, key, after, limit)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.records.stats(grant, now)
     }
 }
 

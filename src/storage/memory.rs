@@ -2,6 +2,7 @@
 
 mod import;
 mod lineage;
+mod stats;
 mod upkeep;
 
 use std::cell::OnceCell;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 
 use super::{
     BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, Namespace,
-    NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
+    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
     VersionState,
 };
 use crate::audit::{self, Digest, Entry, Facts, Link, Trail};
@@ -269,19 +270,15 @@ impl StorageProvider for InMemory {
         after: Option<Uuid>,
         limit: usize,
     ) -> Result<Vec<Version>> {
-        let all = self.history(grant, key)?;
-        let from = match after {
-            None => 0,
-            Some(after) => {
-                let place = all.iter().position(|row| row.memory.lineage_id == after);
-                place.ok_or_else(Error::no_such_version)?.saturating_add(1)
-            }
-        };
-        Ok(all.into_iter().skip(from).take(limit).collect())
+        upkeep::page(self.history(grant, key)?, after, limit)
     }
 
     fn check(&self, _: &HostGrant) -> Result<Vec<Problem>> {
         Ok(upkeep::check(&self.state()))
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        Ok(self.state().stats(grant, now))
     }
 }
 

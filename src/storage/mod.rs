@@ -8,6 +8,7 @@
 mod memory;
 mod namespace;
 pub(crate) mod sqlite;
+mod stats;
 mod transfer;
 mod upkeep;
 
@@ -21,6 +22,7 @@ use uuid::Uuid;
 pub use memory::InMemory;
 pub use namespace::Namespace;
 pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
+pub use stats::{Counts, Sizes, Stats};
 pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};
 pub use upkeep::{Erase, Erased, Erasure, Problem, ProblemKind, Restore};
 
@@ -228,19 +230,6 @@ pub enum Deletion {
 ///     returns the versions, in the order of their entries, that sessions saved after they had read this
 ///     one. Both leave out records of the namespace `session`, reach every namespace and agent, return
 ///     at most `limit`, and nothing for a version that there isn't. No other method depends on it.
-/// 21. **Export and import.** `versions` gives every version of every namespace and agent, as they were
-///     at one moment, in the order of storing. `import` takes over versions in the order of its
-///     argument, all that it stores or none. What a version is, its `lineage_id` says. One that
-///     is there already is never altered, but that it ends where it is live here and ended there
-///     ([`Imported::Ended`]; never in the namespace `session`); one that is there with another owner,
-///     key, level, content, tags, session, creation or expiry is [`Imported::Conflict`]. A new
-///     one is stored as it is, with these exceptions. *Live* it gives way to a live version of its key and level
-///     that was saved at the same time or later, and then is superseded; where none is live and
-///     its number isn't above all others there, it gives way to a deletion at or after its saving, and
-///     then is deleted. Else it supersedes what is live. Its *number* becomes one more than the
-///     highest there if it is taken, or if the version is live and doesn't have the highest. Each
-///     stored or ended version leaves one entry, with its [`facts`](StoredVersion::facts). `backup` makes
-///     one whole file, or fails with [`Unsupported`](crate::ErrorKind::Unsupported).
 /// 19. **Restore, purge, erase.** `restore` acts on the version of that number at exactly the grant's
 ///     level, live or not; if there is none it changes nothing and returns `None`, and if that
 ///     version has expired it fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Else
@@ -256,6 +245,23 @@ pub enum Deletion {
 /// 20. **Check.** `check` compares everything that the provider derives from records with the records,
 ///     and finds nothing in what its own methods wrote. Each kind of problem comes once. It changes
 ///     nothing, and others may read and write meanwhile.
+/// 21. **Export and import.** `versions` gives every version of every namespace and agent, as they were
+///     at one moment, in the order of storing. `import` takes over versions in the order of its
+///     argument, all that it stores or none. What a version is, its `lineage_id` says. One that
+///     is there already is never altered, but that it ends where it is live here and ended there
+///     ([`Imported::Ended`]; never in the namespace `session`); one that is there with another owner,
+///     key, level, content, tags, session, creation or expiry is [`Imported::Conflict`]. A new
+///     one is stored as it is, with these exceptions. *Live* it gives way to a live version of its key and level
+///     that was saved at the same time or later, and then is superseded; where none is live and
+///     its number isn't above all others there, it gives way to a deletion at or after its saving, and
+///     then is deleted. Else it supersedes what is live. Its *number* becomes one more than the
+///     highest there if it is taken, or if the version is live and doesn't have the highest. Each
+///     stored or ended version leaves one entry, with its [`facts`](StoredVersion::facts). `backup` makes
+///     one whole file, or fails with [`Unsupported`](crate::ErrorKind::Unsupported).
+/// 22. **Stats.** `stats` counts, at each level, the versions of the grant's namespace, of its agent only
+///     if it has one, by what has become of them at that time; the agents with a version in the
+///     namespace; the session records of the namespace `session`, each key once; and all audit entries.
+///     A provider without files reports no sizes.
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;
@@ -411,4 +417,10 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
         after: Option<Uuid>,
         limit: usize,
     ) -> Result<Vec<Version>>;
+
+    /// Counts and sizes (clause 22).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats>;
 }

@@ -6,6 +6,7 @@ mod fields;
 mod import;
 pub(super) mod line;
 mod lineage;
+mod stats;
 mod trail;
 mod triggerfish;
 mod upkeep;

@@ -11,6 +11,8 @@ mod driver;
 mod fields;
 #[path = "../../examples/jsonl/serve.rs"]
 mod serve;
+#[path = "../../examples/jsonl/stats.rs"]
+mod stats;
 #[path = "../../examples/jsonl/transfer.rs"]
 mod transfer;
 #[path = "../../examples/jsonl/upkeep.rs"]

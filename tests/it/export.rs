@@ -231,6 +231,19 @@ fn an_export_replaces_no_database() {
     assert_sound(&path);
 }
 
+/// Saves whenever something is written.
+struct Saving<'s>(&'s MemoryStore, &'s Session, Vec<u8>);
+impl std::io::Write for Saving<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.2.extend_from_slice(bytes);
+        self.0.save(self.1, Draft::new("k49", "after")).unwrap();
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
 fn what_is_exported_is_of_one_moment() {
     let folder = tempfile::tempdir().unwrap();
@@ -239,18 +252,6 @@ fn what_is_exported_is_of_one_moment() {
     let drafts = (0..50).map(|place| Draft::new(format!("k{place}"), "before"));
     store.save_all(&session, drafts).unwrap();
 
-    /// Saves whenever something is written.
-    struct Saving<'s>(&'s MemoryStore, &'s Session, Vec<u8>);
-    impl std::io::Write for Saving<'_> {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.2.extend_from_slice(bytes);
-            self.0.save(self.1, Draft::new("k49", "after")).unwrap();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
     let mut writer = Saving(&store, &session, Vec::new());
     assert_eq!(store.host().export(&mut writer).unwrap(), 50);
     let file = writer.2;

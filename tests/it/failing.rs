@@ -10,7 +10,7 @@ use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{HostGrant, ReadGrant, WriteGrant};
 use strandline::storage::{
     BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
-    NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
+    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
 };
 use strandline::tools::{Persona, Tools};
 use strandline::{Draft, Error, ErrorKind, Memory, MemoryKey, MemoryStore, Result, audit};
@@ -122,6 +122,9 @@ impl StorageProvider for Failing {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.up()?.history_page(grant, key, after, limit)
+    }
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.up()?.stats(grant, now)
     }
 }
 

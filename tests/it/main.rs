@@ -37,9 +37,11 @@ mod reanalysis;
 )]
 mod reference;
 mod silence;
+mod soak;
 mod sound;
 mod taint;
 mod tidy;
 mod tools;
 mod triggerfish;
+mod troubles;
 mod two_stores;

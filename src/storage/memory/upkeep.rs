@@ -1,12 +1,15 @@
 //! Restore, purge, erasure and check of what is kept in memory.
 
+use uuid::Uuid;
+
 use super::{Row, Slot, State, terms, to_u64};
 use crate::error::{Error, Result};
 use crate::policy::{HostGrant, WriteGrant};
 use crate::record::Memory;
 use crate::session::AgentId;
 use crate::storage::{
-    Erase, Erased, Erasure, Namespace, NewRecord, Problem, ProblemKind, Restore, VersionState,
+    Erase, Erased, Erasure, Namespace, NewRecord, Problem, ProblemKind, Restore, Version,
+    VersionState,
 };
 
 pub(super) fn restore(
@@ -127,4 +130,16 @@ pub(super) fn check(state: &State) -> Vec<Problem> {
         record: Some(first.version.memory.lineage_id),
     });
     problem.into_iter().collect()
+}
+
+/// The part of a history that follows this version.
+pub(super) fn page(all: Vec<Version>, after: Option<Uuid>, limit: usize) -> Result<Vec<Version>> {
+    let from = match after {
+        None => 0,
+        Some(after) => {
+            let place = all.iter().position(|row| row.memory.lineage_id == after);
+            place.ok_or_else(Error::no_such_version)?.saturating_add(1)
+        }
+    };
+    Ok(all.into_iter().skip(from).take(limit).collect())
 }

@@ -31,6 +31,16 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
+/// The same error once more, for another write that it befell.
+pub(super) fn again(error: &Error) -> Error {
+    let copy = Error::new(error.kind(), error.to_string());
+    let source = error.source().and_then(|source| source.downcast_ref());
+    match source {
+        Some(SqliteCode { code }) => copy.with_source(SqliteCode { code: *code }),
+        None => copy,
+    }
+}
+
 /// The search index doesn't agree with the records.
 pub(super) fn index_damaged() -> Error {
     Error::corrupt("the store's search index is damaged").with_source(SqliteCode {

@@ -1,6 +1,6 @@
 //! The provider over one SQLite file.
 //!
-//! One connection writes, in `BEGIN IMMEDIATE` transactions; a small pool of others reads, each read
+//! One connection writes, in `BEGIN IMMEDIATE` transactions that the threads share (see `group`); a small pool of others reads, each read
 //! in one snapshot. The file is in WAL mode, so readers and the writer don't wait for each other, and
 //! several processes may share it. Where a search, a save or a deletion finds the index damaged, it
 //! makes the index anew from the records, in one transaction, and tries once more.
@@ -10,6 +10,7 @@ mod backup;
 mod check;
 mod erase;
 mod error;
+mod group;
 mod import;
 mod index;
 mod layout;
@@ -24,6 +25,7 @@ pub(crate) mod restore;
 mod rows;
 mod schema;
 mod search;
+mod stats;
 #[cfg(test)]
 mod tests;
 pub(crate) mod triggerfish;
@@ -40,7 +42,7 @@ use uuid::Uuid;
 
 use super::{
     BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, NewRecord,
-    Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
+    Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
 };
 use crate::audit::{Entry, Event, Query, Trail};
 use crate::error::Result;
@@ -52,6 +54,11 @@ use pool::Pool;
 pub use repair::OnRepair;
 
 /// What a write that was acknowledged survives.
+///
+/// Threads that write at once share commits, under either: while one waits for the disk the others'
+/// writes queue up, and the next commit takes them all. Each is acknowledged only after the commit that
+/// it is part of, and one that fails does so alone. No write waits for others to come, so a single thread
+/// loses nothing by it. Processes don't share commits.
 ///
 /// ```
 /// use strandline::MemoryStore;
@@ -242,17 +249,27 @@ impl StorageProvider for Sqlite {
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
-        // Before the lock is taken, which other writers may be waiting for.
-        let texts = write::analyse(records);
-        self.with_sound_index(|| self.pool.write(|db| write::save(db, grant, &texts)))
+        // Here, and not where one thread at a time writes.
+        let save = Arc::new((grant.writing().clone(), write::analyse(records)));
+        self.with_sound_index(|| {
+            let save = Arc::clone(&save);
+            self.pool
+                .write_together(move |db| write::save(db, &save.0, &save.1))
+        })
     }
 
     fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
-        self.with_sound_index(|| self.pool.write(|db| write::delete(db, grant, key)))
+        self.with_sound_index(|| {
+            let (writing, key) = (grant.writing().clone(), key.clone());
+            self.pool
+                .write_together(move |db| write::delete(db, &writing, &key))
+        })
     }
 
     fn append(&self, event: &Event) -> Result<()> {
-        self.pool.write(|db| audit::append(db, event.facts()))
+        let facts = event.facts().clone();
+        self.pool
+            .write_together(move |db| audit::append(db, &facts))
     }
 
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
@@ -268,7 +285,10 @@ impl StorageProvider for Sqlite {
     }
 
     fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
-        self.with_sound_index(|| self.pool.write(|db| write::restore(db, grant, request)))
+        self.with_sound_index(|| {
+            self.pool
+                .write(|db| write::restore(db, grant.writing(), request))
+        })
     }
 
     fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
@@ -336,5 +356,10 @@ impl StorageProvider for Sqlite {
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
         backup::run(&self.path, path, on_progress)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.pool
+            .snapshot(|db| stats::stats(db, &self.path, grant, now))
     }
 }

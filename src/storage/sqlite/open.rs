@@ -93,6 +93,8 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     // No text of a record gets into a file of another folder.
     db.pragma_update(None, "temp_store", "MEMORY")?;
     db.pragma_update(None, "cache_size", -8_192)?;
+    // No text of a record goes into a file elsewhere, and a full disk there is no error here.
+    db.pragma_update(None, "temp_store", "MEMORY")?;
     // What readers that lagged behind made the WAL grow to, it doesn't keep.
     db.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
     let synchronous = match options.durability {
@@ -156,6 +158,33 @@ pub(super) fn check_kind(path: &Path) -> Result<()> {
     }
     let text = "there is something that is not a file";
     Err(Error::new(ErrorKind::NotAStore, text))
+}
+
+/// Which file is at a path: what SQLite's descriptors still refer to after it was moved or deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity(Option<(u64, u64)>);
+
+impl Identity {
+    /// Where the system has no such numbers, it doesn't let a file be deleted that is open either.
+    pub(super) fn of(path: &Path) -> Self {
+        #[cfg(unix)]
+        return Self(fs::metadata(path).ok().map(|info| {
+            use std::os::unix::fs::MetadataExt as _;
+            (info.dev(), info.ino())
+        }));
+        #[cfg(not(unix))]
+        return Self(path.parent().map(|_| (0, 0)));
+    }
+
+    /// Refuses to go on with a file that is no longer at the path: what is written to it is lost.
+    pub(super) fn check(self, path: &Path) -> Result<()> {
+        if Self::of(path) == self {
+            return Ok(());
+        }
+        let text = "the store's file was deleted, moved or replaced since it was opened; put it back \
+                    or open the store anew";
+        Err(Error::new(ErrorKind::Io, text))
+    }
 }
 
 /// Turns WAL mode on. SQLite doesn't wait here, whatever the busy timeout, so this does.

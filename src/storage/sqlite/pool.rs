@@ -2,13 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::{SqliteOptions, open};
+use super::SqliteOptions;
+use super::group::{Group, Leader};
+use super::open::{self, Identity};
 use crate::error::Result;
 use crate::sync::unpoisoned;
 
@@ -28,12 +31,25 @@ const WAL_PAUSE: Duration = Duration::from_millis(5);
 /// The largest file of which a temporary copy is kept in memory, in bytes.
 const COPY_IN_MEMORY: i64 = 256 << 20;
 
+/// The longest pause before a writer asks again whether another process has finished. SQLite's own is
+/// 100 ms, with which one that pauses can miss every gap between the writes of a busy process.
+const ASKING: Duration = Duration::from_millis(4);
+
+/// How often, in milliseconds, reads look whether the file is still there; writes always do. A look
+/// costs a quarter of a read by key.
+const LOOKING: u64 = 10;
+
 /// A file's connections.
 #[derive(Debug)]
 pub(super) struct Pool {
     path: PathBuf,
+    file: Identity,
+    opened: Instant,
+    /// When the file was last seen at its path, in milliseconds since it was opened.
+    seen: AtomicU64,
     options: SqliteOptions,
     writer: Mutex<Writer>,
+    pub(super) group: Group,
     readers: Mutex<Readers>,
     returned: Condvar,
 }
@@ -63,32 +79,25 @@ impl Pool {
             wal_limit: WAL_LIMIT,
         };
         Self {
+            file: Identity::of(&path),
+            opened: Instant::now(),
+            seen: AtomicU64::new(0),
             path,
             options,
             writer: Mutex::new(writer),
+            group: Group::default(),
             readers: Mutex::default(),
             returned: Condvar::new(),
         }
     }
 
-    /// Runs `work` in one transaction, which is committed if it succeeds.
+    /// Runs `work` in a transaction of its own, which is committed if it succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut writer = unpoisoned(self.writer.lock());
-        let transaction = Transaction::begin(&writer.db, "BEGIN IMMEDIATE")?;
+        let transaction = Transaction::after(&|| self.begin(&writer.db), &writer.db)?;
         let result = work(&writer.db)?;
         transaction.commit()?;
-        let size = size(&writer.wal);
-        if size > writer.wal_limit {
-            // Meanwhile no reader of ours begins, so that those under way are the last to wait for.
-            let _readers = unpoisoned(self.readers.lock());
-            let emptied = writer.empty_wal(self.options.busy_timeout);
-            // The commit stands, whatever came of it. A reader that stays must not make every save
-            // wait for it.
-            writer.wal_limit = match emptied {
-                Ok(true) => WAL_LIMIT,
-                _ => size + WAL_LIMIT / 4,
-            };
-        }
+        self.limit_wal(&mut writer);
         Ok(result)
     }
 
@@ -132,10 +141,63 @@ impl Pool {
         }
     }
 
+    /// Runs `work` in a transaction that it shares with whatever else waits to be written.
+    ///
+    /// If it fails it has changed nothing, and the others don't notice. It may run twice, and in another
+    /// thread.
+    pub(super) fn write_together<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Connection) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        self.group.write(work, |mut leader: Leader<'_>| {
+            let mut writer = unpoisoned(self.writer.lock());
+            leader.write(|| self.begin(&writer.db), &writer.db);
+            self.limit_wal(&mut writer);
+        })
+    }
+
+    /// Begins to write, when other processes let it.
+    fn begin(&self, db: &Connection) -> Result<()> {
+        let timeout = self.options.busy_timeout;
+        let mut begin = db.prepare_cached("BEGIN IMMEDIATE")?;
+        db.busy_timeout(Duration::ZERO)?;
+        let (start, mut pause) = (Instant::now(), Duration::from_micros(250));
+        let outcome = loop {
+            match begin.execute([]) {
+                Err(error) if open::is_busy(&error) && start.elapsed() < timeout => {
+                    thread::sleep(pause.min(timeout.saturating_sub(start.elapsed())));
+                    pause = (pause * 2).min(ASKING);
+                }
+                outcome => break outcome,
+            }
+        };
+        db.busy_timeout(timeout)?;
+        outcome?;
+        self.file.check(&self.path)
+    }
+
+    /// Empties the WAL if it has grown too large.
+    fn limit_wal(&self, writer: &mut Writer) {
+        let size = size(&writer.wal);
+        if size <= writer.wal_limit {
+            return;
+        }
+        // Meanwhile no reader of ours begins, so that those under way are the last to wait for.
+        let _readers = unpoisoned(self.readers.lock());
+        let emptied = writer.empty_wal(self.options.busy_timeout);
+        // The commit stands, whatever came of it. A reader that stays must not make every save wait for
+        // it.
+        writer.wal_limit = match emptied {
+            Ok(true) => WAL_LIMIT,
+            _ => size + WAL_LIMIT / 4,
+        };
+    }
+
     /// Runs `work`, which may be several statements, on one snapshot of the file.
     pub(super) fn snapshot<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.read(|db| {
-            let transaction = Transaction::begin(db, "BEGIN")?;
+            let begin = || Ok(db.prepare_cached("BEGIN")?.execute([]).map(drop)?);
+            let transaction = Transaction::after(&begin, db)?;
             let result = work(db)?;
             transaction.commit()?;
             Ok(result)
@@ -145,7 +207,18 @@ impl Pool {
     /// Runs `work`, which is one statement and so sees one snapshot anyway.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let reader = self.reader()?;
+        self.look()?;
         work(reader.db.as_ref().ok_or_else(no_connection)?)
+    }
+
+    /// Refuses to read a file that is no longer at its path, if it's time to look.
+    fn look(&self) -> Result<()> {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if now.saturating_sub(self.seen.load(Ordering::Relaxed)) >= LOOKING {
+            self.file.check(&self.path)?;
+            self.seen.store(now, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn reader(&self) -> Result<Reader<'_>> {
@@ -172,6 +245,8 @@ impl Pool {
             db: None,
         };
         let db = open::connect(&self.path, &self.options)?;
+        // Another file may have taken its place.
+        self.file.check(&self.path)?;
         db.pragma_update(None, "query_only", "ON")?;
         reader.db = Some(db);
         Ok(reader)
@@ -189,7 +264,8 @@ impl Writer {
     }
 }
 
-fn size(file: &Path) -> u64 {
+/// The bytes of a file; 0 if there is none.
+pub(super) fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |info| info.len())
 }
 
@@ -200,15 +276,18 @@ fn no_connection() -> crate::Error {
 /// An open transaction, which is rolled back unless it is committed: also where its work panics.
 ///
 /// Unlike rusqlite's own it keeps its statements prepared.
-struct Transaction<'db>(&'db Connection);
+pub(super) struct Transaction<'db>(&'db Connection);
 
 impl<'db> Transaction<'db> {
-    fn begin(db: &'db Connection, begin: &str) -> Result<Self> {
-        db.prepare_cached(begin)?.execute([])?;
-        Ok(Self(db))
+    /// The transaction that `begin` begins.
+    pub(super) fn after(begin: &impl Fn() -> Result<()>, db: &'db Connection) -> Result<Self> {
+        // Made first, for what fails after the transaction has begun.
+        let transaction = Self(db);
+        begin()?;
+        Ok(transaction)
     }
 
-    fn commit(self) -> Result<()> {
+    pub(super) fn commit(self) -> Result<()> {
         self.0.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }

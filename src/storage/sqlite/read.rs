@@ -9,7 +9,7 @@ use super::rows::{
 };
 use super::search;
 use crate::error::{Error, Result};
-use crate::policy::{HostGrant, ReadGrant, WriteGrant};
+use crate::policy::{HostGrant, ReadGrant, Writing};
 use crate::record::{Memory, MemoryKey};
 use crate::session::AgentId;
 use crate::storage::{ListPage, ListRequest, Restore, Version, VersionState};
@@ -233,7 +233,7 @@ fn id_of(db: &Connection, scope: i64, key: &MemoryKey, lineage: Uuid) -> Result<
 pub(super) fn version(
     db: &Connection,
     scope: i64,
-    grant: &WriteGrant<'_>,
+    grant: &Writing,
     request: &Restore,
 ) -> Result<Option<Memory>> {
     const SQL: &str = concat!(

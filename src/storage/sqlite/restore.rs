@@ -71,6 +71,7 @@ fn check(path: &Path) -> Result<u64> {
     db.pragma_update(None, "trusted_schema", "OFF")?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     schema::refuse_all_but_ours(&mut db)?;
+    refuse_cut(&db, path)?;
     let is_index_sound = check_pages(&db)?;
     // A store that was closed and copied asks for a WAL.
     db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
@@ -81,6 +82,19 @@ fn check(path: &Path) -> Result<u64> {
     let count = count(&db)?;
     db.close().map_err(|(_, error)| error)?;
     Ok(count)
+}
+
+/// Refuses a file that ends within a page. SQLite would take zeros for what is missing.
+fn refuse_cut(db: &Connection, path: &Path) -> Result<()> {
+    let size: i64 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let size = u64::try_from(size).unwrap_or(u64::MAX);
+    let bytes = fs::metadata(path)
+        .map_err(|error| open::io_error(path, &error))?
+        .len();
+    if bytes.checked_rem(size) == Some(0) {
+        return Ok(());
+    }
+    Err(Error::corrupt("the file is damaged: it ends within a page"))
 }
 
 /// Refuses damage. Whether the search index is sound as well.

@@ -1,5 +1,6 @@
 //! Tests that look into the file: what the index holds after every order of operations.
 
+mod group;
 mod reindex;
 
 use std::collections::BTreeMap;

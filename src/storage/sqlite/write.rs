@@ -10,7 +10,7 @@ use super::rows::{
     View, level, micros, number, scope_id, tags_from_json, tags_to_json, time, unexpected,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::WriteGrant;
+use crate::policy::Writing;
 use crate::record::{Memory, MemoryKey, Tag};
 use crate::search::is_sampled;
 use crate::session::AgentId;
@@ -44,23 +44,23 @@ impl Live {
 }
 
 /// The records with what the index will hold of them.
-pub(super) fn analyse(records: &[NewRecord]) -> Vec<(&NewRecord, IndexText)> {
+pub(super) fn analyse(records: &[NewRecord]) -> Vec<(NewRecord, IndexText)> {
     let text = |r: &NewRecord| IndexText::of(r.key.as_str(), &r.tags, &r.content);
     records
         .iter()
-        .map(|record| (record, text(record)))
+        .map(|record| (record.clone(), text(record)))
         .collect()
 }
 
 pub(super) fn save(
     db: &Connection,
-    grant: &WriteGrant<'_>,
-    records: &[(&NewRecord, IndexText)],
+    grant: &Writing,
+    records: &[(NewRecord, IndexText)],
 ) -> Result<Vec<Memory>> {
     let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let scope = make_scope(db, grant.namespace(), grant.agent())?;
-    let save = |(record, text): &(&NewRecord, IndexText)| {
+    let save = |(record, text): &(NewRecord, IndexText)| {
         let memory = store(index, grant, scope, record, text)?;
         append(db, &grant.facts(&memory.key, memory.version))?;
         Ok(memory)
@@ -71,7 +71,7 @@ pub(super) fn save(
 /// Makes an earlier version the live one again, as a new version.
 pub(super) fn restore(
     db: &Connection,
-    grant: &WriteGrant<'_>,
+    grant: &Writing,
     request: &Restore,
 ) -> Result<Option<Memory>> {
     let index = Index::of(db)?;
@@ -104,7 +104,7 @@ pub(super) fn restore(
 /// Stores a record, but for its entry in the audit.
 fn store(
     index: Index<'_>,
-    grant: &WriteGrant<'_>,
+    grant: &Writing,
     scope: i64,
     record: &NewRecord,
     text: &IndexText,
@@ -144,7 +144,7 @@ pub(super) fn store_live(
 /// The version that follows the live ones under its key (clause 4).
 fn next_version(
     db: &Connection,
-    grant: &WriteGrant<'_>,
+    grant: &Writing,
     scope: i64,
     record: &NewRecord,
     live: &[Live],
@@ -202,7 +202,7 @@ fn displace(
         .unwrap_or(UNSHADOWED))
 }
 
-pub(super) fn delete(db: &Connection, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
+pub(super) fn delete(db: &Connection, grant: &Writing, key: &MemoryKey) -> Result<Deletion> {
     let index = Index::of(db)?;
     refuse_stale_taint(db, grant)?;
     let Some(scope) = scope_id(db, grant.namespace(), grant.agent())? else {
@@ -265,7 +265,7 @@ pub(super) fn withdraw(
 }
 
 /// Clause 7: a session whose recorded taint is higher writes no more at this level.
-fn refuse_stale_taint(db: &Connection, grant: &WriteGrant<'_>) -> Result<()> {
+fn refuse_stale_taint(db: &Connection, grant: &Writing) -> Result<()> {
     let sql = "SELECT level FROM records
                WHERE scope = (SELECT id FROM scopes WHERE namespace = ?1 AND agent = ?2)
                  AND key = ?3 AND state = 0

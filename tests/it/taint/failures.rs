@@ -12,7 +12,7 @@ use strandline::lineage::{Origin, Reading, VersionId};
 use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
 use strandline::storage::{
     BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
-    NewRecord, Problem, Restore, SearchRequest, StorageProvider, StoredVersion, Version,
+    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
 };
 use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
 use uuid::Uuid;
@@ -141,6 +141,10 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.records.history_page(grant, key, after, limit)
+    }
+
+    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
+        self.records.stats(grant, now)
     }
 }
 

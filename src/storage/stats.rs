@@ -1,0 +1,48 @@
+//! How much there is: counts and sizes.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::classification::Classification;
+
+/// How many versions there are at one level, by what has become of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Live and unexpired.
+    pub live: u64,
+    /// Live, but expired: no read returns them.
+    pub expired: u64,
+    /// Replaced by a later save.
+    pub superseded: u64,
+    /// Deleted.
+    pub deleted: u64,
+}
+
+/// How many bytes a store takes on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Sizes {
+    /// Of the database file.
+    pub database_bytes: u64,
+    /// Of the write-ahead log beside it, from which commits go into the file later.
+    pub wal_bytes: u64,
+    /// Of the file's pages that hold nothing and are used again.
+    pub free_bytes: u64,
+    /// Of the search index, within the file.
+    pub index_bytes: u64,
+}
+
+/// What [`Host::stats`](crate::Host::stats) reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// The versions at each of the four levels.
+    pub levels: BTreeMap<Classification, Counts>,
+    /// How many agents ever saved something in the namespace.
+    pub agents: u64,
+    /// How many sessions were ever opened, of all agents.
+    pub sessions: u64,
+    /// How many entries the audit has.
+    pub audit_entries: u64,
+    /// The sizes; `None` of a provider that has no files.
+    pub sizes: Option<Sizes>,
+}
