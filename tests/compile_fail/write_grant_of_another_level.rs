@@ -1,9 +1,9 @@
-//! Nobody but the gate makes leave to write, not even out of leave to read and another grant.
+//! Nobody but the gate makes leave to write, not even out of two grants that it made.
 
-use strandline::policy::{ReadGrant, WriteGrant};
+use strandline::policy::WriteGrant;
 
-fn moved(grant: WriteGrant<'_>, read: ReadGrant) -> WriteGrant<'_> {
-    WriteGrant { read, ..grant }
+fn moved<'s>(lower: WriteGrant<'s>, higher: WriteGrant<'s>) -> WriteGrant<'s> {
+    WriteGrant { writing: lower.writing, ..higher }
 }
 
 fn main() {
