@@ -123,7 +123,7 @@ impl StoreBuilder {
     ///
     /// What was saved together is often about the same, as the turns of a conversation are: the
     /// question names what the answer doesn't repeat. Only what the session can see lends or gets
-    /// anything. [`search`](crate::search#neighbours) has the rule and what it gains.
+    /// anything. [`search`](crate::search#stage-3-neighbours) has the rule and what it gains.
     ///
     /// ```
     /// use strandline::{Draft, MemoryStore, Search};
