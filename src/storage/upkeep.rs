@@ -129,7 +129,8 @@ pub enum ProblemKind {
     Terms,
     /// The counts that searches rank by differ from the live records.
     Counts,
-    /// The numbers of the audit's entries have a gap.
+    /// The audit's chain is broken ([`Host::verify`](crate::Host::verify) says where), or a version that
+    /// is stored has no entry.
     Audit,
     /// A purge or an erasure didn't come to its end: bytes of what it removed may be left. Any
     /// further one finishes it.

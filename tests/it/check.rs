@@ -98,7 +98,7 @@ fn each_kind_of_damage_is_named() {
     let lacking =
         format!("INSERT INTO terms (terms, rowid, term) VALUES ('delete', {LIVE}, 'word')");
     let excess = format!("INSERT INTO terms (rowid, term) VALUES ({LIVE}, 'another')");
-    let cases: [(&str, &[ProblemKind]); 18] = [
+    let cases: [(&str, &[ProblemKind]); 20] = [
         (
             "UPDATE records SET shadow = 3 WHERE id = 700",
             &[Shadow, Terms, Counts],
@@ -134,6 +134,11 @@ fn each_kind_of_damage_is_named() {
         ("UPDATE scopes SET next_seq = 3", &[Counts]),
         ("INSERT INTO index_stats VALUES (99, 0, 0)", &[Reference]),
         ("DELETE FROM audit WHERE seq = 3", &[Audit]),
+        ("UPDATE audit SET detail = 'other' WHERE seq = 3", &[Audit]),
+        (
+            "UPDATE records SET version = 99 WHERE id = (SELECT max(id) FROM records WHERE state = 2)",
+            &[Audit],
+        ),
         (
             "UPDATE terms_config SET v = 0 WHERE k = 'secure-delete'",
             &[Terms],
