@@ -7,20 +7,17 @@ mod read;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::audit::{self, Action};
-use crate::lineage::{Origin, Reading, VersionId};
+use crate::audit::Action;
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::MemoryKey;
 use crate::storage::{
-    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
-    Namespace, NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion,
-    Version, VersionState,
+    Deletion, Hit, InMemory, ListPage, ListRequest, Namespace, NewRecord, SearchRequest,
+    StorageProvider, Version, VersionState,
 };
 use crate::{AgentId, Classification, Memory, Result, SessionId};
 
@@ -114,6 +111,11 @@ struct Row {
 }
 
 impl Faulty {
+    #[expect(clippy::unnecessary_wraps, reason = "`forward` asks for it")]
+    fn records(&self) -> Result<&InMemory> {
+        Ok(&self.records)
+    }
+
     pub(super) fn new(fault: Option<Fault>) -> Self {
         Self {
             records: InMemory::new(),
@@ -212,10 +214,6 @@ impl StorageProvider for Faulty {
         write::delete(self, grant, key)
     }
 
-    fn append(&self, event: &audit::Event) -> Result<()> {
-        self.records.append(event)
-    }
-
     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
         let mut versions = self.records.history(grant, key)?;
         if *grant.namespace() == Namespace::SESSION {
@@ -231,84 +229,6 @@ impl StorageProvider for Faulty {
         Ok(versions)
     }
 
-    fn audit(&self, grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
-        self.records.audit(grant, query)
-    }
-
-    fn reindex(&self, grant: &HostGrant) -> Result<u64> {
-        self.records.reindex(grant)
-    }
-
-    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<audit::Trail> {
-        self.records.trail(grant, after, limit)
-    }
-
-    fn note_read(&self, reading: &Reading) -> Result<()> {
-        self.records.note_read(reading)
-    }
-
-    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
-        self.records.sources(grant, version, limit)
-    }
-
-    fn derivations(
-        &self,
-        grant: &HostGrant,
-        version: &VersionId,
-        limit: usize,
-    ) -> Result<Vec<Origin>> {
-        self.records.derivations(grant, version, limit)
-    }
-
-    fn versions(
-        &self,
-        grant: &HostGrant,
-        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
-    ) -> Result<()> {
-        self.records.versions(grant, each)
-    }
-
-    fn import(
-        &self,
-        grant: &HostGrant,
-        at: DateTime<Utc>,
-        versions: &[StoredVersion],
-    ) -> Result<Vec<Imported>> {
-        self.records.import(grant, at, versions)
-    }
-
-    fn backup(
-        &self,
-        grant: &HostGrant,
-        path: &Path,
-        on_progress: &mut dyn FnMut(BackupProgress),
-    ) -> Result<u64> {
-        self.records.backup(grant, path, on_progress)
-    }
-
-    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
-        self.records.restore(grant, request)
-    }
-
-    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
-        self.records.erase(grant, request)
-    }
-
-    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
-        self.records.check(grant)
-    }
-
-    fn history_page(
-        &self,
-        grant: &HostGrant,
-        key: &MemoryKey,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> Result<Vec<Version>> {
-        self.records.history_page(grant, key, after, limit)
-    }
-
-    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
-        self.records.stats(grant, now)
-    }
+    crate::forward!(records: append, audit, reindex, trail, note_read, sources, derivations, versions, import,
+        backup, restore, erase, check, history_page, stats);
 }

@@ -9,26 +9,17 @@
 //! done, and the provider refuses what is below the recorded taint (clause 7). Each is checked alone,
 //! and without both the checker must find the race.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use chrono::{DateTime, Utc};
 use shuttle::sync::atomic::AtomicUsize;
 use shuttle::thread;
 
-use uuid::Uuid;
-
 use crate::audit::{self, Action};
-use crate::lineage::{Origin, Reading, VersionId};
 use crate::planted::{self, Fault};
-use crate::policy::{HostGrant, ReadGrant, WriteGrant};
+use crate::policy::WriteGrant;
 use crate::record::MemoryKey;
-use crate::storage::{
-    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
-    Namespace, NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion,
-    Version,
-};
+use crate::storage::{Deletion, InMemory, Namespace, NewRecord, StorageProvider};
 use crate::{Classification, Draft, Memory, MemoryStore, Result, Session};
 
 /// How many schedules each check tries.
@@ -48,6 +39,11 @@ struct Interrupted {
 }
 
 impl Interrupted {
+    #[expect(clippy::unnecessary_wraps, reason = "`forward` asks for it")]
+    fn records(&self) -> Result<&InMemory> {
+        Ok(&self.records)
+    }
+
     /// The grant for a session of which nothing is recorded, so that nothing is refused.
     fn unnamed(grant: &WriteGrant<'_>) -> WriteGrant<'static> {
         let read = grant.as_read().clone();
@@ -58,18 +54,6 @@ impl Interrupted {
 impl StorageProvider for Interrupted {
     fn is_durable(&self) -> bool {
         false
-    }
-
-    fn get(&self, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
-        self.records.get(grant, key)
-    }
-
-    fn list(&self, grant: &ReadGrant, request: &ListRequest) -> Result<ListPage> {
-        self.records.list(grant, request)
-    }
-
-    fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
-        self.records.search(grant, request)
     }
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
@@ -85,94 +69,8 @@ impl StorageProvider for Interrupted {
         self.records.delete(grant, key)
     }
 
-    fn append(&self, event: &audit::Event) -> Result<()> {
-        self.records.append(event)
-    }
-
-    fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
-        self.records.history(grant, key)
-    }
-
-    fn audit(&self, grant: &HostGrant, query: &audit::Query) -> Result<Vec<audit::Entry>> {
-        self.records.audit(grant, query)
-    }
-
-    fn reindex(&self, grant: &HostGrant) -> Result<u64> {
-        self.records.reindex(grant)
-    }
-
-    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<audit::Trail> {
-        self.records.trail(grant, after, limit)
-    }
-
-    fn note_read(&self, reading: &Reading) -> Result<()> {
-        self.records.note_read(reading)
-    }
-
-    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
-        self.records.sources(grant, version, limit)
-    }
-
-    fn derivations(
-        &self,
-        grant: &HostGrant,
-        version: &VersionId,
-        limit: usize,
-    ) -> Result<Vec<Origin>> {
-        self.records.derivations(grant, version, limit)
-    }
-
-    fn versions(
-        &self,
-        grant: &HostGrant,
-        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
-    ) -> Result<()> {
-        self.records.versions(grant, each)
-    }
-
-    fn import(
-        &self,
-        grant: &HostGrant,
-        at: DateTime<Utc>,
-        versions: &[StoredVersion],
-    ) -> Result<Vec<Imported>> {
-        self.records.import(grant, at, versions)
-    }
-
-    fn backup(
-        &self,
-        grant: &HostGrant,
-        path: &Path,
-        on_progress: &mut dyn FnMut(BackupProgress),
-    ) -> Result<u64> {
-        self.records.backup(grant, path, on_progress)
-    }
-
-    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
-        self.records.restore(grant, request)
-    }
-
-    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
-        self.records.erase(grant, request)
-    }
-
-    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
-        self.records.check(grant)
-    }
-
-    fn history_page(
-        &self,
-        grant: &HostGrant,
-        key: &MemoryKey,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> Result<Vec<Version>> {
-        self.records.history_page(grant, key, after, limit)
-    }
-
-    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
-        self.records.stats(grant, now)
-    }
+    crate::forward!(records: get, list, search, append, history, audit, reindex, trail, note_read, sources,
+        derivations, versions, import, backup, restore, erase, check, history_page, stats);
 }
 
 fn store(refuses: bool) -> MemoryStore {

@@ -5,6 +5,7 @@
 //! read or written is in the grant that each method takes, and only the [gate](crate::policy) makes
 //! grants.
 
+mod forward;
 mod memory;
 mod namespace;
 pub(crate) mod sqlite;
@@ -19,6 +20,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+#[doc(hidden)]
+pub use forward::{LineageId, Time};
 pub use memory::InMemory;
 pub use namespace::Namespace;
 pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};

@@ -1,21 +1,14 @@
 //! What holds where the storage fails, another process steps in, or a host rule panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use chrono::{DateTime, Utc};
 use strandline::Classification::{Confidential, Internal, Public, Restricted};
-use strandline::audit::{Action, Decision, Entry, Event, Query, Trail};
-use strandline::lineage::{Origin, Reading, VersionId};
-use strandline::policy::{Denial, HostGrant, ReadGrant, Request, Rule, WriteGrant};
-use strandline::storage::{
-    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, InMemory, ListPage, ListRequest,
-    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
-};
-use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryKey, MemoryStore, Result, Search};
-use uuid::Uuid;
+use strandline::audit::{Action, Decision, Query};
+use strandline::policy::{Denial, Request, Rule, WriteGrant};
+use strandline::storage::{InMemory, NewRecord, StorageProvider};
+use strandline::{Draft, Error, ErrorKind, List, Memory, MemoryStore, Result, Search};
 
 use super::{on_each_provider, quick};
 
@@ -23,6 +16,13 @@ use super::{on_each_provider, quick};
 struct Watched<F> {
     records: Arc<InMemory>,
     before_save: F,
+}
+
+impl<F> Watched<F> {
+    #[expect(clippy::unnecessary_wraps, reason = "`forward` asks for it")]
+    fn records(&self) -> Result<&InMemory> {
+        Ok(&self.records)
+    }
 }
 
 impl<F> std::fmt::Debug for Watched<F> {
@@ -37,115 +37,13 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
         self.records.is_durable()
     }
 
-    fn get(&self, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
-        self.records.get(grant, key)
-    }
-
-    fn list(&self, grant: &ReadGrant, request: &ListRequest) -> Result<ListPage> {
-        self.records.list(grant, request)
-    }
-
-    fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
-        self.records.search(grant, request)
-    }
-
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
         (self.before_save)()?;
         self.records.save(grant, records)
     }
 
-    fn delete(&self, grant: &WriteGrant<'_>, key: &MemoryKey) -> Result<Deletion> {
-        self.records.delete(grant, key)
-    }
-
-    fn append(&self, event: &Event) -> Result<()> {
-        self.records.append(event)
-    }
-
-    fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
-        self.records.history(grant, key)
-    }
-
-    fn audit(&self, grant: &HostGrant, query: &Query) -> Result<Vec<Entry>> {
-        self.records.audit(grant, query)
-    }
-
-    fn reindex(&self, grant: &HostGrant) -> Result<u64> {
-        self.records.reindex(grant)
-    }
-
-    fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<Trail> {
-        self.records.trail(grant, after, limit)
-    }
-
-    fn note_read(&self, reading: &Reading) -> Result<()> {
-        self.records.note_read(reading)
-    }
-
-    fn sources(&self, grant: &HostGrant, version: &VersionId, limit: usize) -> Result<Vec<Origin>> {
-        self.records.sources(grant, version, limit)
-    }
-
-    fn derivations(
-        &self,
-        grant: &HostGrant,
-        version: &VersionId,
-        limit: usize,
-    ) -> Result<Vec<Origin>> {
-        self.records.derivations(grant, version, limit)
-    }
-
-    fn versions(
-        &self,
-        grant: &HostGrant,
-        each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
-    ) -> Result<()> {
-        self.records.versions(grant, each)
-    }
-
-    fn import(
-        &self,
-        grant: &HostGrant,
-        at: DateTime<Utc>,
-        versions: &[StoredVersion],
-    ) -> Result<Vec<Imported>> {
-        self.records.import(grant, at, versions)
-    }
-
-    fn backup(
-        &self,
-        grant: &HostGrant,
-        path: &Path,
-        on_progress: &mut dyn FnMut(BackupProgress),
-    ) -> Result<u64> {
-        self.records.backup(grant, path, on_progress)
-    }
-
-    fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
-        self.records.restore(grant, request)
-    }
-
-    fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
-        self.records.erase(grant, request)
-    }
-
-    fn check(&self, grant: &HostGrant) -> Result<Vec<Problem>> {
-        self.records.check(grant)
-    }
-
-    fn history_page(
-        &self,
-        grant: &HostGrant,
-        key: &MemoryKey,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> Result<Vec<Version>> {
-        self.records.history_page(grant, key, after, limit)
-    }
-
-    fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
-        self.records.stats(grant, now)
-    }
+    strandline::forward!(records: get, list, search, delete, append, history, audit, reindex, trail, note_read, sources,
+        derivations, versions, import, backup, restore, erase, check, history_page, stats);
 }
 
 /// A store whose saves fail while the switch is on.
