@@ -11,7 +11,8 @@ use strandline::search::{Explanation, Fragment, MatchedWord};
 use strandline::storage::Version;
 use strandline::tools::Tools;
 use strandline::{
-    Clock, Draft, Error, Hit, List, Memory, MemoryStore, Page, Result, Search, Session, Tag,
+    Clock, Draft, Error, Hit, List, Memory, MemoryStore, Page, Result, Search, Session,
+    StoreBuilder, Tag,
 };
 
 use super::audit;
@@ -49,13 +50,9 @@ impl Clock for SettableClock {
 
 impl Driver {
     /// Opens the store at the path, or one in memory for `:memory:`.
-    pub(crate) fn open(path: &OsStr) -> Result<Self> {
+    pub(crate) fn open(path: &OsStr, options: StoreBuilder) -> Result<Self> {
         let clock = Arc::new(SettableClock::default());
-        let is_set = |name| std::env::var_os(name).is_some();
-        let builder = MemoryStore::builder()
-            .clock(Arc::<SettableClock>::clone(&clock))
-            .audit_reads(is_set("STRANDLINE_AUDIT_READS"))
-            .lineage(is_set("STRANDLINE_LINEAGE"));
+        let builder = options.clock(Arc::<SettableClock>::clone(&clock));
         let store = if path == ":memory:" {
             builder.open_in_memory()?
         } else {

@@ -37,9 +37,9 @@
 //! the `seq` of the last entry of the page before. Without `level` and `version` the last stored version of
 //! a key is meant.
 //!
-//! With the environment variable `STRANDLINE_AUDIT_READS` reads leave entries in the audit, too; with
-//! `STRANDLINE_LINEAGE` the store keeps what each session has read, which `derived_from` and `derived_into`
-//! need.
+//! Flags before the path: `--audit-reads` lets reads leave entries in the audit, too; with `--lineage` the
+//! store keeps what each session has read, which `derived_from` and `derived_into` need;
+//! `--no-neighbours` ranks without what was saved beside a memory.
 
 mod audit;
 mod driver;
@@ -50,12 +50,27 @@ mod transfer;
 mod upkeep;
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io;
 
+use strandline::MemoryStore;
+
+const USAGE: &str =
+    "usage: jsonl [--audit-reads] [--lineage] [--no-neighbours] PATH, where PATH may be :memory:";
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args_os().nth(1);
-    let path = path.ok_or("usage: jsonl PATH, where PATH may be :memory:")?;
-    let mut driver = driver::Driver::open(&path)?;
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let path = arguments.pop().ok_or(USAGE)?;
+    let mut options = MemoryStore::builder();
+    for flag in arguments {
+        options = match flag.to_str() {
+            Some("--audit-reads") => options.audit_reads(true),
+            Some("--lineage") => options.lineage(true),
+            Some("--no-neighbours") => options.neighbours(false),
+            _ => return Err(USAGE.into()),
+        };
+    }
+    let mut driver = driver::Driver::open(&path, options)?;
     serve::serve(io::stdin().lock(), io::stdout().lock(), &mut driver)?;
     Ok(())
 }
