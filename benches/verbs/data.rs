@@ -10,6 +10,7 @@ const VOCABULARY: usize = 20_000;
 const MEMORIES: u64 = 0x7472_6967_6765_7231;
 const HITS: u64 = MEMORIES + 1;
 const ZIPFS: u64 = MEMORIES + 2;
+const QUESTIONS: u64 = MEMORIES + 3;
 
 /// `SplitMix64`.
 #[derive(Debug)]
@@ -77,6 +78,7 @@ fn word(rank: usize) -> String {
 }
 
 /// A memory to be saved.
+#[derive(Clone)]
 pub(crate) struct Item {
     pub(crate) key: String,
     pub(crate) agent: String,
@@ -92,7 +94,8 @@ pub(crate) struct Query {
     pub(crate) text: String,
 }
 
-pub(crate) fn memories(words: &Words, count: usize) -> Vec<Item> {
+/// The memories of so many agents, who take turns.
+pub(crate) fn memories(words: &Words, count: usize, agents: usize) -> Vec<Item> {
     let mut random = Random::new(MEMORIES);
     (0..count)
         .map(|i| {
@@ -102,13 +105,17 @@ pub(crate) fn memories(words: &Words, count: usize) -> Vec<Item> {
             let content: Vec<&str> = (0..length).map(|_| words.draw(&mut random)).collect();
             Item {
                 key: format!("mem-{i:06}"),
-                agent: String::from("agent-000"),
+                agent: agent(i % agents),
                 level,
                 tag,
                 content: content.join(" "),
             }
         })
         .collect()
+}
+
+fn agent(number: usize) -> String {
+    format!("agent-{number:03}")
 }
 
 /// Queries of three to six words that one memory has.
@@ -139,14 +146,14 @@ pub(crate) fn hit_queries(items: &[Item], count: usize) -> Vec<Query> {
 }
 
 /// Queries of three to six words as frequent as the memories' words.
-pub(crate) fn zipf_queries(words: &Words, count: usize) -> Vec<Query> {
+pub(crate) fn zipf_queries(words: &Words, count: usize, agents: usize) -> Vec<Query> {
     let mut random = Random::new(ZIPFS);
     let query = |_| {
         let level = LEVELS[random.below(4)];
         let wanted = 3 + random.below(4);
         let text: Vec<&str> = (0..wanted).map(|_| words.draw(&mut random)).collect();
         Query {
-            agent: format!("agent-{:03}", random.below(1)),
+            agent: agent(random.below(agents)),
             level,
             text: text.join(" "),
         }
@@ -154,14 +161,38 @@ pub(crate) fn zipf_queries(words: &Words, count: usize) -> Vec<Query> {
     (0..count).map(query).collect()
 }
 
-/// The one word that most memories have, by a session at each level.
-pub(crate) fn common_queries(words: &Words, count: usize) -> Vec<Query> {
-    let query = |level: &Classification| Query {
-        agent: String::from("agent-000"),
+/// The words that most memories have, so many of them, by a session at each level.
+pub(crate) fn common_queries(
+    words: &Words,
+    common: usize,
+    count: usize,
+    agents: usize,
+) -> Vec<Query> {
+    let query = |(i, level): (usize, &Classification)| Query {
+        agent: agent(i % agents),
         level: *level,
-        text: words.words[0].clone(),
+        text: words.words[..common].join(" "),
     };
-    LEVELS.iter().cycle().take(count).map(query).collect()
+    let levels = LEVELS.iter().cycle().enumerate();
+    levels.take(count).map(query).collect()
+}
+
+/// Questions as people put them: English function words around four words by Zipf's law, which makes
+/// most of them common ones.
+pub(crate) fn natural_queries(words: &Words, count: usize, agents: usize) -> Vec<Query> {
+    let mut random = Random::new(QUESTIONS);
+    let query = |_| {
+        let level = LEVELS[random.below(4)];
+        let agent = agent(random.below(agents));
+        let [a, b, c, d] = [(); 4].map(|()| words.draw(&mut random));
+        let text = match random.below(3) {
+            0 => format!("What did {a} say about the {b} when {c} was {d}?"),
+            1 => format!("Which {a} of my {b} and {c} have we not yet {d}?"),
+            _ => format!("why is there a {a} {b} in the {c}, and who is {d}"),
+        };
+        Query { agent, level, text }
+    };
+    (0..count).map(query).collect()
 }
 
 /// Stops the run unless the data is what the published figures were measured on.
@@ -184,7 +215,7 @@ pub(crate) fn check(words: &Words) {
             ],
         ),
     ] {
-        let items = memories(words, count);
+        let items = memories(words, count, 1);
         let lines = items.iter().map(|item| {
             let Item {
                 key,
@@ -198,7 +229,7 @@ pub(crate) fn check(words: &Words) {
         let found = [
             digest(lines),
             digest(hit_queries(&items, 500).iter().map(line)),
-            digest(zipf_queries(words, 500).iter().map(line)),
+            digest(zipf_queries(words, 500, 1).iter().map(line)),
         ];
         assert_eq!(found, expected, "the generator has changed");
     }

@@ -1,7 +1,8 @@
 //! What the store's verbs cost, each beside the same work done by hand in rusqlite.
 //!
 //! `cargo bench` measures at 1,000, 10,000 and 100,000 memories; `cargo bench -- 1k 10k` at those,
-//! `cargo bench -- 100k search` one verb only, and `cargo bench -- threads` many threads.
+//! `cargo bench -- 1m` at a million, which takes some ten minutes, `cargo bench -- 100k search` one verb only,
+//! and `cargo bench -- threads` many threads. Searches are also measured over 100 agents.
 //! By hand means prepared statements on the same tables, kept for the whole run: no session, no
 //! validation, no text analysis. Calls of both sides take turns, on copies of one file. Each ratio is
 //! one of medians within one run.
@@ -20,6 +21,7 @@ mod saves;
 mod searches;
 mod threads;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -27,13 +29,24 @@ use rusqlite::Connection;
 use strandline::storage::Durability;
 use strandline::{Classification, Draft, MemoryStore, Session};
 
-use data::{Item, Words};
+use data::{Item, Query, Words};
 use measure::{Aim, Comparison, report};
 
 /// New keys for each measurement of saves.
 const SAVES: usize = 400;
 
-const SIZES: [(&str, usize); 3] = [("1k", 1_000), ("10k", 10_000), ("100k", 100_000)];
+const SIZES: [(&str, usize); 4] = [
+    ("1k", 1_000),
+    ("10k", 10_000),
+    ("100k", 100_000),
+    ("1m", 1_000_000),
+];
+
+/// How many agents share the larger stores.
+const AGENTS: usize = 100;
+
+/// How many memories one agent has among those of others.
+const FEW: usize = 1_000;
 
 fn main() {
     let words = Words::new();
@@ -48,8 +61,14 @@ fn main() {
         args.partition(|arg| SIZES.iter().any(|(name, _)| name == arg));
     let start = Instant::now();
     for (name, count) in SIZES {
-        if sizes.is_empty() || sizes.iter().any(|arg| arg == name) {
+        let is_default = sizes.is_empty() && count <= 100_000;
+        if is_default || sizes.iter().any(|arg| arg == name) {
             measure_size(&words, name, count, &verbs);
+            let searches = verbs.is_empty() || verbs.iter().any(|verb| "search".contains(verb));
+            if count >= 100_000 && searches {
+                measure_agents(&words, name, count);
+                measure_few(&words, name, count);
+            }
         }
     }
     println!("\n{:.0} s in all", start.elapsed().as_secs_f64());
@@ -57,15 +76,7 @@ fn main() {
 
 fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
     println!("\n{name}: {count} memories of one agent at four levels");
-    let bench = Bench::new(words, count);
-    let (queries, faster) = match count {
-        100_000 => (200, Aim::Faster(5.0)),
-        _ => (400, Aim::None),
-    };
-    let (hits, zipfs) = (
-        data::hit_queries(bench.loaded(), queries),
-        data::zipf_queries(words, queries),
-    );
+    let bench = Bench::new(data::memories(words, count + SAVES, 1), count);
     let within = Aim::Within(1.5);
     let run = |name: &str, aim: Aim, measure: &dyn Fn() -> Comparison| {
         if verbs.is_empty() || verbs.iter().any(|verb| name.contains(verb)) {
@@ -79,14 +90,9 @@ fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
     run("list by tag", Aim::None, &|| {
         reads::lists(&bench, Some("tag07"))
     });
-    run("search, HIT", faster, &|| searches::searches(&bench, &hits));
-    run("search, ZIPF", faster, &|| {
-        searches::searches(&bench, &zipfs)
-    });
-    let common = data::common_queries(words, 40);
-    run("search, one common word", Aim::None, &|| {
-        searches::searches(&bench, &common)
-    });
+    for (name, queries, aim) in questions(words, &bench, 1) {
+        run(name, aim, &|| searches::searches(&bench, &queries));
+    }
     run("save, Durability::Full", within, &|| {
         saves::saves(&bench, Durability::Full)
     });
@@ -98,6 +104,60 @@ fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
     }
 }
 
+/// Searches over the memories of many agents.
+fn measure_agents(words: &Words, name: &str, count: usize) {
+    println!("\n{name}: {count} memories of {AGENTS} agents at four levels");
+    let bench = Bench::new(data::memories(words, count, AGENTS), count);
+    for (name, queries, _) in questions(words, &bench, AGENTS) {
+        report(name, &searches::searches(&bench, &queries), Aim::None);
+    }
+}
+
+/// Searches over one agent's few memories among many of another.
+fn measure_few(words: &Words, name: &str, count: usize) {
+    println!("\n{name}: {FEW} memories of one agent, alone and among {count} of another");
+    let few = data::memories(words, FEW, 1);
+    let alone = Bench::new(few.clone(), FEW);
+    let others = data::memories(words, count, 1).into_iter();
+    let others = others.map(|item| Item {
+        agent: String::from("agent-001"),
+        ..item
+    });
+    let among = Bench::new(others.chain(few).collect(), count + FEW);
+    for (name, queries, aim) in questions(words, &alone, 1) {
+        let aim = match aim {
+            Aim::Faster(10.0) => Aim::Faster(30.0),
+            aim => aim,
+        };
+        report(name, &searches::searches(&among, &queries), aim);
+    }
+    println!("among the others, and, in the place of by hand, alone:");
+    for (name, queries, _) in questions(words, &alone, 1) {
+        let compared = searches::alone(&among, &alone, &queries);
+        report(name, &compared, Aim::Within(1.3));
+    }
+}
+
+/// The kinds of searches, and how much faster than by hand they should be.
+fn questions(words: &Words, bench: &Bench, agents: usize) -> [(&'static str, Vec<Query>, Aim); 5] {
+    let (count, [rare, common]) = match bench.count {
+        0..100_000 => (400, [Aim::None; 2]),
+        _ => (200, [5.0, 10.0].map(Aim::Faster)),
+    };
+    let hits = data::hit_queries(bench.loaded(), count);
+    let zipfs = data::zipf_queries(words, count, agents);
+    let natural = data::natural_queries(words, count, agents);
+    let one = data::common_queries(words, 1, 40, agents);
+    let four = data::common_queries(words, 4, 40, agents);
+    [
+        ("search, HIT", hits, rare),
+        ("search, ZIPF", zipfs, rare),
+        ("search, question", natural, rare),
+        ("search, one common word", one, common),
+        ("search, four common words", four, common),
+    ]
+}
+
 /// A store of the data, and the hand's copy of its file.
 struct Bench {
     folder: tempfile::TempDir,
@@ -105,21 +165,24 @@ struct Bench {
     items: Vec<Item>,
     count: usize,
     store: MemoryStore,
-    sessions: Vec<Session>,
+    sessions: Sessions,
     raw: Connection,
 }
 
+/// A session of each agent at each level.
+type Sessions = BTreeMap<String, Vec<Session>>;
+
 impl Bench {
-    fn new(words: &Words, count: usize) -> Self {
+    /// The first `count` of the items are loaded.
+    fn new(items: Vec<Item>, count: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let items = data::memories(words, count + SAVES);
         let path = folder.path().join("ours.db");
         load(&path, &items[..count]);
         // Kept as it is, for the saves.
         copy(&path, "loaded.db");
         let raw = raw::connect(&copy(&path, "raw.db"), Durability::Full);
         raw::add_ranked_index(&raw);
-        let (store, sessions) = open(&path, Durability::Full);
+        let (store, sessions) = open_all(&path, &items[..count]);
         Self {
             folder,
             items,
@@ -135,7 +198,11 @@ impl Bench {
     }
 
     fn session(&self, level: Classification) -> &Session {
-        of_level(&self.sessions, level)
+        self.session_of("agent-000", level)
+    }
+
+    fn session_of(&self, agent: &str, level: Classification) -> &Session {
+        of_level(&self.sessions[agent], level)
     }
 }
 
@@ -149,12 +216,25 @@ fn open(path: &Path, durability: Durability) -> (MemoryStore, Vec<Session>) {
         .durability(durability)
         .open(path)
         .unwrap();
-    let session = |level: Classification| {
-        let builder = store.session(level.as_str(), "agent-000").taint(level);
-        builder.open().unwrap()
-    };
-    let sessions = Classification::ALL.map(session).into();
+    let sessions = sessions(&store, "agent-000");
     (store, sessions)
+}
+
+/// Opens the store with sessions of all agents of the items.
+fn open_all(path: &Path, items: &[Item]) -> (MemoryStore, Sessions) {
+    let store = MemoryStore::open(path).unwrap();
+    let agents: BTreeSet<&str> = items.iter().map(|item| item.agent.as_str()).collect();
+    let of = |agent: &str| (agent.to_owned(), sessions(&store, agent));
+    let sessions = agents.into_iter().map(of).collect();
+    (store, sessions)
+}
+
+fn sessions(store: &MemoryStore, agent: &str) -> Vec<Session> {
+    let session = |level: Classification| {
+        let builder = store.session(format!("{agent} at {level}"), agent);
+        builder.taint(level).open().unwrap()
+    };
+    Classification::ALL.map(session).into()
 }
 
 fn draft(item: &Item) -> Draft {
@@ -164,18 +244,17 @@ fn draft(item: &Item) -> Draft {
 /// Saves the items in batches, each at one level, and says how fast and how large.
 fn load(path: &Path, items: &[Item]) {
     const BATCH: usize = 1_000;
-    let (store, sessions) = open(path, Durability::Full);
+    let (store, sessions) = open_all(path, items);
+    let mut drafts: BTreeMap<(&str, Classification), Vec<Draft>> = BTreeMap::new();
+    for item in items {
+        let of = drafts.entry((&item.agent, item.level)).or_default();
+        of.push(draft(item));
+    }
     let start = Instant::now();
-    for level in Classification::ALL {
-        let drafts: Vec<Draft> = items
-            .iter()
-            .filter(|item| item.level == level)
-            .map(draft)
-            .collect();
+    for ((agent, level), drafts) in drafts {
+        let session = of_level(&sessions[agent], level);
         for batch in drafts.chunks(BATCH) {
-            store
-                .save_all(of_level(&sessions, level), batch.iter().cloned())
-                .unwrap();
+            store.save_all(session, batch.iter().cloned()).unwrap();
         }
     }
     let seconds = start.elapsed().as_secs_f64();

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row, Statement, params};
+use strandline::Classification;
 use strandline::search::{analysis, is_sampled, round_frequency, round_length};
 use strandline::storage::Durability;
 use uuid::Uuid;
@@ -86,20 +87,28 @@ pub(crate) fn list_sql(by_tag: bool) -> String {
     )
 }
 
-/// The number of the one agent's memories.
+/// The number of the first agent's memories.
 pub(crate) fn scope(db: &Connection) -> i64 {
-    let sql = "SELECT id FROM scopes WHERE namespace = 'memory'";
-    db.query_row(sql, [], |row| row.get(0)).unwrap()
+    scope_of(db, "agent-000")
 }
 
-/// The rows of [`add_ranked_index`] that a session at each level sees: one range, since no key of the
-/// data is at two levels.
-pub(crate) fn visible_rows() -> [(i64, i64); 4] {
-    [1, 2, 3, 4].map(|above| (0, (above << LEVEL_SHIFT) - 1))
+/// The number of an agent's memories.
+pub(crate) fn scope_of(db: &Connection, agent: &str) -> i64 {
+    let sql = "SELECT id FROM scopes WHERE namespace = 'memory' AND agent = ?1";
+    db.query_row(sql, [agent], |row| row.get(0)).unwrap()
 }
 
-/// A row of the ranked index has its record's id below its level.
+/// The rows of [`add_ranked_index`] that a session of an agent at this level sees: one range, since no key
+/// of the data is at two levels.
+pub(crate) fn visible_rows(scope: i64, level: Classification) -> (i64, i64) {
+    let first = scope << SCOPE_SHIFT;
+    let above = i64::from(level.rank()) + 1;
+    (first, first | ((above << LEVEL_SHIFT) - 1))
+}
+
+/// A row of the ranked index has its record's id below its level, and that below its scope.
 const LEVEL_SHIFT: u32 = 40;
+const SCOPE_SHIFT: u32 = 43;
 
 /// The id of the record in a row of the ranked index.
 pub(crate) fn id_of(row: i64) -> i64 {
@@ -120,10 +129,11 @@ pub(crate) fn add_ranked_index(db: &Connection) {
     let mut insert = tx
         .prepare("INSERT INTO terms_raw (rowid, term) VALUES (?1, ?2)")
         .unwrap();
-    let sql = "SELECT level << 40 | id, key, tags, content FROM records
-               WHERE scope = ?1 AND state = 0";
+    let sql = "SELECT (scope << 43) | (level << 40) | id, key, tags, content FROM records
+               WHERE state = 0 AND scope IN (SELECT id FROM scopes WHERE namespace = 'memory')
+               ORDER BY 1";
     let mut select = tx.prepare(sql).unwrap();
-    let mut rows = select.query([scope(db)]).unwrap();
+    let mut rows = select.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
         let text = |column| row.get::<_, String>(column).unwrap();
         let tags: Vec<String> = serde_json::from_str(&text(2)).unwrap();
