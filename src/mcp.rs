@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-    ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig, Tool,
+    ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ResultType,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -237,8 +237,10 @@ impl ServerHandler for Connection {
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let result = self.run(request.name.into_owned(), arguments).await?;
         let result = result.ok_or_else(unknown_tool)?;
-        let result: CallToolResult =
-            serde_json::from_value(result.mcp()).map_err(|_| internal())?;
+        let result = serde_json::from_value(result.mcp());
+        let mut result: CallToolResult = result.map_err(|_| internal())?;
+        // The SDK takes it out again for clients of a protocol that doesn't know it.
+        result.result_type = Some(ResultType::COMPLETE);
         Ok(result.into())
     }
 

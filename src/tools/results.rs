@@ -73,7 +73,7 @@ impl ToolResult {
     ///
     /// The output is there as text, for every client, and as `structuredContent`, which conforms to
     /// the [schema](Definition::output_schema). An error is text only, with `isError`, since it
-    /// doesn't.
+    /// doesn't. A server that speaks the protocol of 2026-07-28 adds `"resultType": "complete"`.
     ///
     /// ```
     /// use serde_json::json;
