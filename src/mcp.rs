@@ -5,6 +5,8 @@
 //! [`Connection`], a handler of the official SDK [`rmcp`] that a runtime mounts on any transport of
 //! that SDK. `examples/mcp_server.rs` does so on stdin and stdout.
 #![doc = include_str!("mcp/guide.md")]
+#![doc = include_str!("mcp/transcript.md")]
+#![doc = include_str!("mcp/hosts.md")]
 
 use std::sync::Arc;
 

@@ -60,14 +60,14 @@ pub(super) struct Field {
 
 impl Field {
     /// Its schema, with this as the type.
-    pub(super) fn schema(&self, kind: impl Into<Value>) -> Value {
+    pub(super) fn schema(&self, kind: impl Into<Value>) -> Map<String, Value> {
         let mut schema = Map::new();
         schema.insert("type".to_owned(), kind.into());
         schema.insert("description".to_owned(), self.description.into());
         if let Some((name, bound)) = self.kind.bounds() {
             schema.insert(name.to_owned(), bound);
         }
-        Value::Object(schema)
+        schema
     }
 }
 
@@ -123,7 +123,7 @@ impl Definition {
     pub fn input_schema(&self) -> Value {
         let property = |field: &Field| {
             let schema = field.schema(field.kind.type_name());
-            (field.name.to_owned(), schema)
+            (field.name.to_owned(), Value::Object(schema))
         };
         let required = self.fields.iter().filter(|field| field.required);
         json!({

@@ -144,7 +144,7 @@ impl Definition {
             } else {
                 json!([name, "null"])
             };
-            (field.name.to_owned(), field.schema(kind))
+            (field.name.to_owned(), Value::Object(field.schema(kind)))
         };
         json!({
             "type": "object",
@@ -156,32 +156,31 @@ impl Definition {
 
     fn gemini_schema(&self) -> Value {
         let property = |field: &Field| {
-            let mut schema = field.schema(field.kind.type_name());
-            capitals(&mut schema);
+            let mut schema = capitals(field.schema(field.kind.type_name()));
             if !field.required {
-                schema["nullable"] = json!(true);
+                schema.insert("nullable".to_owned(), json!(true));
             }
-            (field.name.to_owned(), schema)
+            (field.name.to_owned(), Value::Object(schema))
         };
         let required = self.fields.iter().filter(|field| field.required);
         let required: Vec<_> = required.map(|field| field.name).collect();
-        let mut schema = json!({
-            "type": "OBJECT",
-            "properties": self.fields.iter().map(property).collect::<Map<_, _>>(),
-        });
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), json!("OBJECT"));
+        let properties: Map<_, _> = self.fields.iter().map(property).collect();
+        schema.insert("properties".to_owned(), Value::Object(properties));
         if !required.is_empty() {
-            schema["required"] = json!(required);
+            schema.insert("required".to_owned(), json!(required));
         }
-        schema
+        Value::Object(schema)
     }
 }
 
-/// Writes the types of a schema in capitals.
-fn capitals(schema: &mut Value) {
-    if let Some(Value::String(name)) = schema.get_mut("type") {
-        name.make_ascii_uppercase();
-    }
-    if let Some(items) = schema.get_mut("items") {
-        capitals(items);
-    }
+/// The schema with its types in capitals.
+fn capitals(schema: Map<String, Value>) -> Map<String, Value> {
+    let capital = |(name, value)| match (name, value) {
+        (name, Value::String(kind)) if name == "type" => (name, json!(kind.to_ascii_uppercase())),
+        (name, Value::Object(inner)) => (name, Value::Object(capitals(inner))),
+        other => other,
+    };
+    schema.into_iter().map(capital).collect()
 }
