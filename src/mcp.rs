@@ -2,7 +2,7 @@
 //!
 //! Feature `mcp`. [`Server`] holds what the host decides: the store, the agent, the taint at which a
 //! connection starts and its ceiling. [`Server::connect`] opens a new session and returns a
-//! [`Connection`], a handler of the official SDK [`rmcp`] that a runtime mounts on any transport of
+//! [`Connection`], a handler of the official SDK `rmcp` that a runtime mounts on any transport of
 //! that SDK. `examples/mcp_server.rs` does so on stdin and stdout.
 #![doc = include_str!("mcp/guide.md")]
 #![doc = include_str!("mcp/transcript.md")]
@@ -27,7 +27,8 @@ use crate::session::Session;
 use crate::store::MemoryStore;
 use crate::tools::{AUTO_EXTRACTION_PROMPT, Definition, ToolResult, Tools, definitions};
 
-/// The SDK that this module is built on, in the version that fits.
+/// The SDK that this module is built on, in the version that fits. Its next major version will be a
+/// breaking change here.
 pub use rmcp;
 
 /// How many calls of one connection run at once; the next wait.
@@ -148,7 +149,7 @@ impl Server {
 
 /// The handler of one connection, with a session of its own.
 ///
-/// Serve it with [`rmcp::ServiceExt::serve`]. Calls run on the runtime's threads for blocking work,
+/// Serve it with `rmcp::ServiceExt::serve`. Calls run on the runtime's threads for blocking work,
 /// at most [`CALLS_AT_ONCE`] of them at a time, and each at the session's taint at that moment. A call
 /// whose client has gone or cancelled it is still carried out whole. Clones share the session.
 ///
