@@ -87,6 +87,8 @@
 //! # Features
 //!
 //! - `conformance`: the suite of tests that every storage provider must pass.
+//! - `mcp`: the five tools as a server of the Model Context Protocol, which a runtime mounts or a desktop
+//!   application starts; see the module `mcp`. It brings the official SDK `rmcp`, and tokio.
 
 #[macro_use]
 mod planted;
@@ -105,6 +107,8 @@ pub mod audit;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod lineage;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod policy;
 pub mod search;
 pub mod storage;

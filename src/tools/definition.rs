@@ -21,6 +21,15 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// The type's name in JSON Schema.
+    pub(super) const fn type_name(self) -> &'static str {
+        match self {
+            Self::Text => "string",
+            Self::Texts => "array",
+            Self::Count => "integer",
+        }
+    }
+
     /// What a value must be, in a model's words.
     pub(super) const fn expected(self) -> &'static str {
         match self {
@@ -30,13 +39,13 @@ impl Kind {
         }
     }
 
-    fn schema(self) -> Map<String, Value> {
-        let schema = match self {
-            Self::Text => json!({"type": "string"}),
-            Self::Texts => json!({"type": "array", "items": {"type": "string"}}),
-            Self::Count => json!({"type": "integer", "minimum": 1}),
-        };
-        into_map(schema)
+    /// What JSON Schema says beside the type.
+    fn bounds(self) -> Option<(&'static str, Value)> {
+        match self {
+            Self::Text => None,
+            Self::Texts => Some(("items", json!({"type": "string"}))),
+            Self::Count => Some(("minimum", json!(1))),
+        }
     }
 }
 
@@ -47,6 +56,19 @@ pub(super) struct Field {
     pub(super) kind: Kind,
     pub(super) required: bool,
     description: &'static str,
+}
+
+impl Field {
+    /// Its schema, with this as the type.
+    pub(super) fn schema(&self, kind: impl Into<Value>) -> Map<String, Value> {
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), kind.into());
+        schema.insert("description".to_owned(), self.description.into());
+        if let Some((name, bound)) = self.kind.bounds() {
+            schema.insert(name.to_owned(), bound);
+        }
+        schema
+    }
 }
 
 /// A tool as a model is told of it.
@@ -100,8 +122,7 @@ impl Definition {
     /// ```
     pub fn input_schema(&self) -> Value {
         let property = |field: &Field| {
-            let mut schema = field.kind.schema();
-            schema.insert("description".to_owned(), field.description.into());
+            let schema = field.schema(field.kind.type_name());
             (field.name.to_owned(), Value::Object(schema))
         };
         let required = self.fields.iter().filter(|field| field.required);
@@ -110,73 +131,6 @@ impl Definition {
             "properties": self.fields.iter().map(property).collect::<Map<_, _>>(),
             "required": required.map(|field| field.name).collect::<Vec<_>>(),
             "additionalProperties": false,
-        })
-    }
-
-    /// The form that an MCP server lists in answer to `tools/list`.
-    ///
-    /// It names no `outputSchema`, since an MCP client then refuses results that come as text.
-    ///
-    /// ```
-    /// let get = strandline::tools::definitions()[1].mcp();
-    /// assert_eq!(get["inputSchema"]["required"][0], "key");
-    /// ```
-    pub fn mcp(&self) -> Value {
-        json!({
-            "name": self.name,
-            "description": self.description,
-            "inputSchema": self.input_schema(),
-        })
-    }
-
-    /// The form that the Anthropic Messages API takes in `tools`.
-    ///
-    /// ```
-    /// let get = strandline::tools::definitions()[1].anthropic();
-    /// assert_eq!(get["input_schema"]["required"][0], "key");
-    /// ```
-    pub fn anthropic(&self) -> Value {
-        json!({
-            "name": self.name,
-            "description": self.description,
-            "input_schema": self.input_schema(),
-        })
-    }
-
-    /// The form that the OpenAI Chat Completions API, and servers like it, take in `tools`.
-    ///
-    /// ```
-    /// let get = strandline::tools::definitions()[1].openai();
-    /// assert_eq!(get["type"], "function");
-    /// assert_eq!(get["function"]["parameters"]["required"][0], "key");
-    /// ```
-    pub fn openai(&self) -> Value {
-        json!({
-            "type": "function",
-            "function": {
-                "name": self.name,
-                "description": self.description,
-                "parameters": self.input_schema(),
-            },
-        })
-    }
-
-    /// The flat form that the OpenAI Responses API takes in `tools`.
-    ///
-    /// It turns strict mode off, in which that API makes every optional field a required one.
-    ///
-    /// ```
-    /// let get = strandline::tools::definitions()[1].openai_responses();
-    /// assert_eq!(get["name"], "memory_get");
-    /// assert_eq!(get["strict"], false);
-    /// ```
-    pub fn openai_responses(&self) -> Value {
-        json!({
-            "type": "function",
-            "name": self.name,
-            "description": self.description,
-            "parameters": self.input_schema(),
-            "strict": false,
         })
     }
 
@@ -205,13 +159,6 @@ impl Definition {
 /// ```
 pub const fn definitions() -> &'static [Definition; 5] {
     &DEFINITIONS
-}
-
-fn into_map(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
 }
 
 static DEFINITIONS: [Definition; 5] = [

@@ -9,6 +9,71 @@
 //! - [`Persona`] turns what is remembered of rules, preferences, persona and projects into a section
 //!   of the prompt.
 //!
+//! # Each provider's own form
+//! | provider | tools of a request | a call in its answer | arguments |
+//! |---|---|---|---|
+//! | Anthropic | [`anthropic`](Definition::anthropic) | block `tool_use` | `input`, an object |
+//! | OpenAI Chat Completions | [`openai`](Definition::openai), [`openai_strict`](Definition::openai_strict) | `tool_calls[].function` | `arguments`, a string |
+//! | OpenAI Responses | [`openai_responses`](Definition::openai_responses), [`openai_responses_strict`](Definition::openai_responses_strict) | item `function_call` | `arguments`, a string |
+//! | Gemini | [`gemini`](Definition::gemini) | part `functionCall` | `args`, an object |
+//! | MCP | [`mcp`](Definition::mcp) | `tools/call` | `arguments`, an object |
+//!
+//! [`Tools::call`] takes the name and the arguments as they are, and no adapter is in between:
+//!
+//! ```
+//! use serde_json::json;
+//! use strandline::MemoryStore;
+//! use strandline::tools::Tools;
+//!
+//! let store = MemoryStore::open_in_memory()?;
+//! let session = store.session("s-1", "agent").open()?;
+//! let tools = Tools::new(store);
+//! let run = |name: &serde_json::Value, arguments: &serde_json::Value| {
+//!     let name = name.as_str().unwrap_or_default();
+//!     tools.call(&session, name, arguments.clone()).expect("one of the five")
+//! };
+//!
+//! // Anthropic: a content block. The result goes back in a block `tool_result`.
+//! let block = json!({"type": "tool_use", "id": "toolu_01A", "name": "memory_save",
+//!     "input": {"key": "user-name", "content": "Ada"}});
+//! let done = run(&block["name"], &block["input"]);
+//! let reply = json!({"type": "tool_result", "tool_use_id": block["id"],
+//!     "content": done.output.to_string(), "is_error": done.is_error()});
+//! assert_eq!(reply["is_error"], false);
+//!
+//! // OpenAI Chat Completions: an entry of `tool_calls`; back in a message of the role `tool`.
+//! let call = json!({"id": "call_1", "type": "function", "function": {
+//!     "name": "memory_get", "arguments": "{\"key\":\"user-name\"}"}});
+//! let done = run(&call["function"]["name"], &call["function"]["arguments"]);
+//! let reply = json!({"role": "tool", "tool_call_id": call["id"],
+//!     "content": done.output.to_string()});
+//! assert_eq!(done.output["content"], "Ada");
+//!
+//! // OpenAI Responses: an output item; back as an item `function_call_output`. In strict mode an
+//! // optional field is null where others leave it out.
+//! let item = json!({"type": "function_call", "id": "fc_1", "call_id": "call_2",
+//!     "name": "memory_list", "arguments": "{\"tag\":null}"});
+//! let done = run(&item["name"], &item["arguments"]);
+//! let reply = json!({"type": "function_call_output", "call_id": item["call_id"],
+//!     "output": done.output.to_string()});
+//! assert_eq!(done.output["memories"][0]["key"], "user-name");
+//!
+//! // Gemini: a part of the content; back as a part `functionResponse`. Numbers come with a point.
+//! let part = json!({"functionCall": {"name": "memory_search",
+//!     "args": {"query": "who is Ada?", "max_results": 3.0}}});
+//! let done = run(&part["functionCall"]["name"], &part["functionCall"]["args"]);
+//! let reply = json!({"functionResponse": {"name": part["functionCall"]["name"],
+//!     "response": done.output}});
+//! assert_eq!(reply["functionResponse"]["response"]["results"][0]["content"], "Ada");
+//! # Ok::<(), strandline::Error>(())
+//! ```
+//!
+//! # What the annotations say
+//! MCP's hints: get, search and list are read-only; delete is destructive, and repeating it changes
+//! nothing more. A save is neither destructive, since earlier versions stay in the host's history, nor
+//! idempotent, since each adds a version. No tool reaches anything but the store (`openWorldHint` is
+//! false).
+//!
 //! # Arguments as models send them
 //! The schemas say what to send. Beyond that these shapes are accepted, and no other:
 //!
@@ -26,9 +91,11 @@
 mod arguments;
 mod definition;
 mod escape;
+mod forms;
 mod output;
 mod persona;
 mod prompt;
+mod results;
 
 pub use definition::{Definition, definitions};
 pub use output::ToolResult;

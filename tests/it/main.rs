@@ -23,8 +23,11 @@ mod failing;
 mod faults;
 mod files;
 mod format;
+mod forms;
 mod import;
 mod lineage;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod model;
 mod persona;
 mod processes;
@@ -36,6 +39,7 @@ mod reanalysis;
     reason = "it counts a few dozen words and records"
 )]
 mod reference;
+mod results;
 mod silence;
 mod soak;
 mod sound;

@@ -1,0 +1,185 @@
+//! The results of the tools, by the schemas that are given for them.
+
+use serde_json::{Value, json};
+use strandline::tools::{LIST_LIMIT, Tools, definitions};
+use strandline::{Classification, Draft, MemoryStore, Session};
+
+/// Why the value doesn't conform to the schema. A keyword that isn't known here is a failure, too.
+fn refuse(schema: &Value, value: &Value) -> Option<String> {
+    let keywords = schema.as_object().expect("a schema");
+    let refused = |(keyword, rule): (&String, &Value)| {
+        let fits = match keyword.as_str() {
+            "description" => true,
+            "type" => is_type(rule, value),
+            "enum" => rule.as_array().unwrap().contains(value),
+            "const" => rule == value,
+            "minimum" => value.as_u64() >= rule.as_u64(),
+            "format" => rule == "date-time" && is_time(value),
+            "required" => rule.as_array().unwrap().iter().all(|name| {
+                let name = name.as_str().unwrap();
+                value.get(name).is_some()
+            }),
+            "additionalProperties" => {
+                let properties = schema["properties"].as_object().unwrap();
+                let mut names = value
+                    .as_object()
+                    .into_iter()
+                    .flat_map(|fields| fields.keys());
+                rule == false && names.all(|name| properties.contains_key(name))
+            }
+            "properties" => {
+                let mut properties = rule.as_object().unwrap().iter();
+                let inner = properties.find_map(|(name, schema)| refuse(schema, value.get(name)?));
+                return inner;
+            }
+            "items" => return value.as_array()?.iter().find_map(|item| refuse(rule, item)),
+            _ => false,
+        };
+        (!fits).then(|| format!("{keyword} {rule}, not {value}"))
+    };
+    keywords.iter().find_map(refused)
+}
+
+fn is_type(name: &Value, value: &Value) -> bool {
+    match name.as_str().unwrap() {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64(),
+        _ => false,
+    }
+}
+
+fn is_time(value: &Value) -> bool {
+    chrono::DateTime::parse_from_rfc3339(value.as_str().unwrap_or_default()).is_ok()
+}
+
+fn schema(tool: &str) -> Value {
+    let mut tools = definitions().iter();
+    tools
+        .find(|known| known.name() == tool)
+        .unwrap()
+        .output_schema()
+}
+
+struct Desk {
+    store: MemoryStore,
+    session: Session,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let store = MemoryStore::open_in_memory().unwrap();
+        let session = store.session("s", "agent");
+        let session = session.taint(Classification::Internal).open().unwrap();
+        Self { store, session }
+    }
+
+    /// The output of a call, which must conform.
+    fn call(&self, tool: &str, arguments: Value) -> Value {
+        let tools = Tools::new(self.store.clone());
+        let result = tools.call(&self.session, tool, arguments).unwrap();
+        assert!(!result.is_error(), "{}", result.output);
+        assert_eq!(refuse(&schema(tool), &result.output), None);
+        let mcp = result.mcp();
+        assert_eq!(
+            (&mcp["structuredContent"], &mcp["isError"]),
+            (&result.output, &json!(false))
+        );
+        let text = mcp["content"][0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result.output);
+        result.output
+    }
+}
+
+#[test]
+fn every_result_conforms_to_its_tools_schema() {
+    let desk = Desk::new();
+    let draft = json!({"key": "user-name", "content": "Ada", "tags": ["persona"]});
+    desk.call("memory_save", draft);
+    assert_eq!(
+        desk.call("memory_get", json!({"key": "user-name"}))["found"],
+        true
+    );
+    assert_eq!(
+        desk.call("memory_get", json!({"key": "no"}))["found"],
+        false
+    );
+    desk.call("memory_search", json!({"query": "Ada"}));
+    let many = desk.call(
+        "memory_search",
+        json!({"query": "Ada", "max_results": 1_000_000}),
+    );
+    assert!(many["max_results"].is_u64());
+    assert_eq!(
+        desk.call("memory_search", json!({"query": "zebra"}))["results"],
+        json!([])
+    );
+    desk.call("memory_list", json!({"tag": "persona"}));
+    let drafts = (0..LIST_LIMIT).map(|n| Draft::new(format!("k{n}"), "text"));
+    desk.store.save_all(&desk.session, drafts).unwrap();
+    assert_eq!(desk.call("memory_list", json!({}))["truncated"], true);
+    desk.call("memory_delete", json!({"key": "user-name"}));
+}
+
+#[test]
+fn the_schemas_refuse_what_is_no_result() {
+    let desk = Desk::new();
+    let draft = json!({"key": "user-name", "content": "Ada", "tags": ["persona"]});
+    let outputs = [
+        ("memory_save", desk.call("memory_save", draft)),
+        (
+            "memory_get",
+            desk.call("memory_get", json!({"key": "user-name"})),
+        ),
+        (
+            "memory_search",
+            desk.call("memory_search", json!({"query": "Ada"})),
+        ),
+        ("memory_list", desk.call("memory_list", json!({}))),
+        (
+            "memory_delete",
+            desk.call("memory_delete", json!({"key": "user-name"})),
+        ),
+    ];
+    for (tool, output) in outputs {
+        let schema = schema(tool);
+        let error = json!({"error": {"code": "not_found", "message": "no"}});
+        assert!(refuse(&schema, &error).is_some(), "{tool}: an error");
+        for name in schema["required"].as_array().unwrap() {
+            let mut less = output.clone();
+            less.as_object_mut().unwrap().remove(name.as_str().unwrap());
+            assert!(refuse(&schema, &less).is_some(), "{tool} without {name}");
+        }
+        let mut more = output.clone();
+        more["score"] = json!(1);
+        assert!(refuse(&schema, &more).is_some(), "{tool} with more");
+        let text = output.to_string().replace("\"INTERNAL\"", "\"SECRET\"");
+        let other: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            refuse(&schema, &other).is_some(),
+            other != output,
+            "{tool}: a level"
+        );
+    }
+}
+
+#[test]
+fn an_error_is_text_and_no_structured_content() {
+    let desk = Desk::new();
+    let tools = Tools::new(desk.store.clone());
+    for tool in definitions() {
+        let result = tools
+            .call(&desk.session, tool.name(), json!({"no": 1}))
+            .unwrap();
+        let mcp = result.mcp();
+        assert_eq!(
+            (&mcp["isError"], mcp.get("structuredContent")),
+            (&json!(true), None)
+        );
+        let text: Value =
+            serde_json::from_str(mcp["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(text["error"]["code"], "invalid_argument");
+    }
+}
