@@ -16,6 +16,8 @@ mod child;
 mod compile_fail;
 mod conformance;
 mod crash;
+#[cfg(target_os = "linux")]
+mod disk;
 mod export;
 mod failing;
 mod faults;
@@ -25,6 +27,8 @@ mod import;
 mod lineage;
 mod model;
 mod persona;
+#[cfg(target_os = "linux")]
+mod power;
 mod processes;
 mod providers;
 mod reanalysis;
