@@ -191,3 +191,26 @@ int linkat(int a, const char *from, int b, const char *to, int flags) {
     REAL(int, "linkat", int, const char *, int, const char *, int);
     return real(a, from, b, to, flags);
 }
+
+static ssize_t written(int fd, const void *data, size_t size, off64_t at) {
+    REAL(ssize_t, "pwrite64", int, const void *, size_t, off64_t);
+    const char *path = of(fd);
+    if (fails(WRITE, path)) return -1;
+    ssize_t done = real(fd, data, size, at);
+    if (path && done > 0) {
+        note('W', at, done, path);
+        if (log_to >= 0) put(log_to, data, done);
+    }
+    return done;
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at) { return written(fd, data, size, at); }
+ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at) { return written(fd, data, size, at); }
+
+static ssize_t got(int fd, void *out, size_t size, off64_t at) {
+    REAL(ssize_t, "pread64", int, void *, size_t, off64_t);
+    return fails(READ, of(fd)) ? -1 : real(fd, out, size, at);
+}
+
+ssize_t pread(int fd, void *out, size_t size, off_t at) { return got(fd, out, size, at); }
+ssize_t pread64(int fd, void *out, size_t size, off64_t at) { return got(fd, out, size, at); }
