@@ -63,8 +63,10 @@ ssize_t readlink(const char *path, char *out, size_t size) {
     if (!strncmp(path + 12, "mark/", 5)) note('M', 0, 0, path + 17);
     if (!strncmp(path + 12, "fail/", 5)) {
         sscanf(path + 17, "%ld/%d/%d", &fail_at, &fail_with, &fail_on);
-        calls = 0;
-        memset(failed, 0, sizeof failed);
+        if (fail_at) {
+            calls = 0;
+            memset(failed, 0, sizeof failed);
+        }
     }
     char text[200];
     int length = snprintf(text, sizeof text, "%ld %ld %ld %ld %ld %ld %ld", calls, failed[OPEN],

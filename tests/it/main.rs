@@ -11,6 +11,8 @@
 
 mod audit;
 mod backup;
+#[cfg(target_os = "linux")]
+mod broken_disk;
 mod cases;
 mod child;
 mod compile_fail;

@@ -25,7 +25,11 @@ fn open(path: &Path, durability: Durability) -> (MemoryStore, Session) {
     (store, session)
 }
 
-fn draft(key: &str, round: usize) -> Draft {
+pub(crate) fn open_full(path: &Path) -> (MemoryStore, Session) {
+    open(path, Durability::Full)
+}
+
+pub(crate) fn draft(key: &str, round: usize) -> Draft {
     let text = format!("number {round} of many, {}", "some words ".repeat(50));
     Draft::new(format!("{key} {round}"), text).tag("Some tag")
 }
@@ -288,7 +292,7 @@ fn recorded(durability: &str) -> Vec<Act> {
 }
 
 /// Fails unless the store is whole. How many acknowledged acts it doesn't know of.
-fn lost(folder: &Path, said: &BTreeSet<String>) -> usize {
+pub(crate) fn lost(folder: &Path, said: &BTreeSet<String>) -> usize {
     let path = folder.join("memory.db");
     let (store, session) = open(&path, Durability::Full);
     let host = store.host();
