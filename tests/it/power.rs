@@ -217,10 +217,9 @@ impl Disk {
             let last = random.below(changes.len() + 1);
             for (number, change) in changes.iter().enumerate() {
                 match kind {
-                    Kind::Dropped => (),
                     Kind::Kept => change.apply(&mut bytes),
                     Kind::Cut if number < last => change.apply(&mut bytes),
-                    Kind::Cut => (),
+                    Kind::Dropped | Kind::Cut => (),
                     Kind::Torn(sector) => torn(change, sector, random, &mut bytes),
                 }
             }
