@@ -11,12 +11,16 @@
 
 mod audit;
 mod backup;
+#[cfg(target_os = "linux")]
+mod broken_disk;
 mod cases;
 mod check;
 mod child;
 mod compile_fail;
 mod conformance;
 mod crash;
+#[cfg(target_os = "linux")]
+mod disk;
 mod erasure;
 mod export;
 mod failing;
@@ -30,6 +34,8 @@ mod lineage;
 mod mcp;
 mod model;
 mod persona;
+#[cfg(target_os = "linux")]
+mod power;
 mod processes;
 mod providers;
 mod reanalysis;
