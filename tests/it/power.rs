@@ -60,6 +60,12 @@ fn child_works() {
         store.delete(&session, &format!("second {round}")).unwrap();
         said("delete", round);
         match round % 4 {
+            0 => {
+                store.save(&session, draft("erased", round)).unwrap();
+                let erased = store.host().erase("agent", &format!("erased {round}"));
+                assert_eq!(erased.unwrap().versions, 1);
+                said("erase", round);
+            }
             // The WAL begins anew, over its old frames.
             1 => checkpoint(&path, durability),
             2 => {
@@ -321,6 +327,7 @@ pub(crate) fn lost(folder: &Path, said: &BTreeSet<String>) -> usize {
             "delete" => second()
                 .first()
                 .is_some_and(|v| v.state == VersionState::Deleted),
+            "erase" => !has("erased", round),
             _ => is_backup_whole(&folder.join(format!("copy-{round}"))),
         }
     };
