@@ -32,13 +32,14 @@ pub enum ErrorKind {
     NotAStore,
     /// The file was written by a newer version of this crate, or one has indexed it since it was opened.
     NewerVersion,
-    /// The file's content is damaged.
+    /// The file's content is damaged, or the disk failed to read it: SQLite takes both for one, so look at
+    /// the disk, and open the store again, before you restore a backup.
     Corrupt,
     /// Another connection held the store for longer than the busy timeout.
     Busy,
     /// The disk, or the file's allowed size, is full.
     Full,
-    /// The file or its folder can't be written.
+    /// The file or its folder can't be written, or couldn't be opened for it.
     ReadOnly,
     /// Any other failure of the file system.
     Io,
