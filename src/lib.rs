@@ -90,6 +90,7 @@
 //! - `mcp`: the five tools as a server of the Model Context Protocol, which a runtime mounts or a desktop
 //!   application starts; see the module `mcp`. It brings the official SDK `rmcp`, and tokio.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #[macro_use]
 mod planted;
 
