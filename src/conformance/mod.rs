@@ -190,6 +190,7 @@ macro_rules! conformance {
                 c10_the_best_is_first
                 c10_of_equal_scores_the_last_saved_is_first
                 c10_a_common_term_counts_once
+                c10_hidden_records_change_no_common_term
                 c10_a_limit_keeps_the_best
                 c10_a_limit_cuts_equal_scores_in_order
                 c10_hidden_records_count_in_no_score

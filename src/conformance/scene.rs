@@ -256,7 +256,7 @@ impl Actor<'_> {
         self.search_with(query, 1_000, true)
     }
 
-    fn search_with(&self, query: &str, limit: usize, neighbours: bool) -> Vec<Hit> {
+    pub(super) fn search_with(&self, query: &str, limit: usize, neighbours: bool) -> Vec<Hit> {
         let request = SearchRequest {
             query: query.to_owned(),
             limit,

@@ -417,6 +417,47 @@ pub(super) fn c10_a_common_term_counts_once<S: Subject>(scene: Scene<S>) {
     );
 }
 
+pub(super) fn c10_hidden_records_change_no_common_term<S: Subject>(scene: Scene<S>) {
+    let plain = scene.another();
+    for place in 0..5 {
+        for scene in [&scene, &plain] {
+            let part = crowd().into_iter().skip(place * 1_800).take(1_800);
+            let part: Vec<_> = part.collect();
+            scene.ada().up_to(Internal).save_all(&part);
+        }
+        let hidden: Vec<_> = (0..200 + 700 * place)
+            .map(|other| record(&format!("h{place}-{other}"), "florp wibblo"))
+            .collect();
+        scene
+            .ada()
+            .up_to(crate::Classification::Restricted)
+            .save_all(&hidden);
+    }
+    for query in [
+        "florp",
+        "wibblo florp",
+        "florp quux",
+        "blorb florp wibblo",
+        "k8999 florp",
+    ] {
+        let found = |scene: &Scene<S>, limit, beside| {
+            let reader = scene.ada().up_to(Internal);
+            scores(&reader.search_with(query, limit, beside))
+        };
+        for beside in [false, true] {
+            let all = found(&plain, 300, beside);
+            for limit in [10, 150, 300] {
+                let first = all.get(..limit.min(all.len())).unwrap_or_default();
+                scene.ada().same(
+                    found(&scene, limit, beside).as_slice(),
+                    first,
+                    "however far back a search looks, what can't be seen and the limit change nothing",
+                );
+            }
+        }
+    }
+}
+
 pub(super) fn c10_a_limit_keeps_the_best<S: Subject>(scene: Scene<S>) {
     let ada = scene.ada();
     ada.save_all(&library());

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::analysis::QueryTerm;
-use super::source::Posting;
+use super::source::{Newest, Posting};
 use super::{B, K1, LENGTH, RESERVE, frequency_of, length_of};
 use crate::error::Result;
 
@@ -73,6 +73,11 @@ impl List {
         self.posting(doc).map(|posting| posting.length)
     }
 
+    /// Forgets the records that aren't wanted.
+    pub(super) fn keep(&mut self, is_wanted: impl Fn(i64) -> bool) {
+        self.postings.retain(|posting| is_wanted(posting.doc));
+    }
+
     fn posting(&self, doc: i64) -> Option<&Posting> {
         let postings = &self.postings;
         let found = postings.binary_search_by_key(&doc, |posting| posting.doc);
@@ -121,7 +126,6 @@ pub(super) fn sums(
 ) -> Result<Vec<Candidate>> {
     let mut sums: Vec<Candidate> = Vec::new();
     let mut open = true;
-    let alone = lists.len() == 1;
     for at in 0..lists.len() {
         let (before, from) = lists.split_at_mut(at);
         let rest = rest(from);
@@ -134,7 +138,6 @@ pub(super) fn sums(
         if list.is_common {
             let cover = cover(before, &sums, list.having / FEWER);
             let how = match &cover {
-                _ if open && alone => Read::Latest(wanted),
                 Some(terms) if !open => Read::With(terms),
                 _ => Read::All,
             };
@@ -147,6 +150,35 @@ pub(super) fn sums(
         }
     }
     Ok(sums)
+}
+
+/// The sums of each record that may be among the `wanted` best, if all the lists are of common terms.
+///
+/// A record gets the same of a term whenever it has it, so none has more than one with all of them, and
+/// of equal ones the last saved is the best. Once `wanted` of those looked through have them all, no
+/// record that was saved before can be among the best.
+pub(super) fn newest(
+    lists: &mut [List],
+    wanted: usize,
+    mut read: impl FnMut(&str, u64) -> Result<Newest>,
+) -> Result<Vec<Candidate>> {
+    let all = lists.iter().fold(0.0, |sum, list| sum + list.weight);
+    let mut window = u64::try_from(wanted).unwrap_or(u64::MAX).saturating_mul(4);
+    loop {
+        let mut sums = Vec::new();
+        let mut is_all = true;
+        for list in lists.iter_mut() {
+            let newest = read(&list.term, window)?;
+            is_all &= newest.is_all;
+            list.postings = newest.postings;
+            sums = merge(&sums, list);
+        }
+        let full = sums.iter().filter(|sum| sum.score >= all).count();
+        if is_all || full >= wanted {
+            return Ok(sums);
+        }
+        window = window.saturating_mul(4);
+    }
 }
 
 /// Looking for two terms together costs for each record with the rarer one what reading costs for some
@@ -176,8 +208,6 @@ fn cover<'l>(lists: &'l [List], sums: &[Candidate], most: u64) -> Option<Vec<&'l
 pub(super) enum Read<'t> {
     /// Each one.
     All,
-    /// The last that were saved: all have the same score.
-    Latest(usize),
     /// Those that have one of these terms as well.
     With(&'t [&'t str]),
 }

@@ -1,10 +1,10 @@
 //! The three stages in a row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::analysis;
 use super::beside::Rows;
-use super::bm25::{Candidate, List, Read, norm, sums};
+use super::bm25::{Candidate, List, Read, newest, norm, sums};
 use super::grams::{Grams, parts};
 use super::source::{Found, Source};
 use super::{CLOSE, LENDERS};
@@ -26,13 +26,19 @@ pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidat
         return Ok(Vec::new());
     }
     let wanted = request.limit.max(CLOSE);
-    let sums = sums(&mut lists, wanted, |term, how| match how {
-        Read::All => source.having(term),
-        Read::Latest(count) => source.latest(term, count),
-        Read::With(any) => source.having_with(term, any),
-    })?;
+    let sums = if lists.iter().all(|list| list.is_common) {
+        newest(&mut lists, wanted, |term, window| {
+            source.newest(term, window)
+        })?
+    } else {
+        sums(&mut lists, wanted, |term, how| match how {
+            Read::All => source.having(term),
+            Read::With(any) => source.having_with(term, any),
+        })?
+    };
     let first = best(source, sums, wanted);
-    let close = first.iter().take(CLOSE).copied().collect();
+    let close: Vec<Candidate> = first.iter().take(CLOSE).copied().collect();
+    forget_others(&mut lists, &close);
     let mut stage = Stage {
         source,
         lists: &lists,
@@ -70,6 +76,17 @@ fn lists(source: &dyn Source, query: &str) -> Result<Vec<List>> {
     }
     lists.sort_by_key(|list| (list.is_common, list.having));
     Ok(lists)
+}
+
+/// Forgets which records have the common terms, but for those that came close.
+///
+/// How many were read depends on how many were wanted and on what else is stored, so nothing that a
+/// search finds may depend on it.
+fn forget_others(lists: &mut [List], close: &[Candidate]) {
+    let close: BTreeSet<i64> = close.iter().map(|candidate| candidate.doc).collect();
+    for list in lists.iter_mut().filter(|list| list.is_common) {
+        list.keep(|doc| close.contains(&doc));
+    }
 }
 
 /// The `count` best, best first; of equal ones the last saved first.

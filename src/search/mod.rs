@@ -22,8 +22,9 @@
 //!
 //! **Common terms.** A term that more than [`COMMON`] records have says little, and costs much to read. It
 //! is counted by the [sampled](is_sampled) records, one in [`SAMPLE`], and gives `weight · idf` to each
-//! record that has it, however often. So a query whose every other term is rarer needs to know it only of
-//! the records with those, and a common word alone finds the records that were saved last.
+//! record that has it, however often. So a query with a rarer term needs to know of a common one only in
+//! the records with that; and where all terms are common, the records that were saved last and have them
+//! all are the best, and the search goes back no further than to find enough of them.
 //!
 //! Lists are read rarest first. Once as many records as are wanted have more than all unread lists
 //! together can give, no record that is in none of those read can be among the best, and only the sums of
@@ -45,7 +46,8 @@
 //! best [`LENDERS`] lend to the records that the same session saved just before and after them, and these
 //! to each other. Of each term and part that a record lacks it gets [`NEXT`] of what those beside it have
 //! and [`NEAR`] of what those two away have. A record without any term of the query is no hit, whatever
-//! stands beside it; hidden records lend nothing and are stepped over.
+//! stands beside it; hidden records lend nothing and are stepped over. A common term counts here only in
+//! the [`CLOSE`] of stage 2, since it isn't known which others have it.
 //!
 //! Of equal scores the record that was saved last is first.
 //!
@@ -70,7 +72,7 @@ pub use bm25::Candidate;
 pub(crate) use explain::Explainer;
 pub use explain::{Explanation, Field, Fragment, MatchedWord};
 pub use find::find;
-pub use source::{Beside, Found, Posting, Source};
+pub use source::{Beside, Found, Newest, Posting, Source};
 
 /// How soon repeats of a term stop counting.
 pub const K1: f64 = 0.9;

@@ -22,6 +22,15 @@ pub enum Found {
     Common(u64),
 }
 
+/// The records that have a term, of those saved last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newest {
+    /// The records.
+    pub postings: Vec<Posting>,
+    /// Whether there was nothing saved before those looked through.
+    pub is_all: bool,
+}
+
 /// The records that one session saved just before and just after one of its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
@@ -127,15 +136,19 @@ pub trait Source {
         self.having(term)
     }
 
-    /// The `count` records with a common term that were saved last, ascending by `doc`, each once.
+    /// The records with a common term among those saved last, ascending by `doc`, each once.
     ///
-    /// By default it is all that have the term: what a search finds doesn't depend on the others.
+    /// How far back `window` reaches is up to the provider, as long as it is as far for every term, and
+    /// further for a greater one. What a search finds doesn't depend on it. By default it's all.
     ///
     /// # Errors
     /// Those of the storage.
-    fn latest(&self, term: &str, count: usize) -> Result<Vec<Posting>> {
-        let _ = count;
-        self.having(term)
+    fn newest(&self, term: &str, window: u64) -> Result<Newest> {
+        let _ = window;
+        Ok(Newest {
+            postings: self.having(term)?,
+            is_all: true,
+        })
     }
 
     /// When a record's version was stored: the later, the greater the number.

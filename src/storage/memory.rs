@@ -2,11 +2,12 @@
 
 mod import;
 mod lineage;
+mod search;
 mod stats;
+mod terms;
 mod upkeep;
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
 use std::path::Path;
@@ -27,13 +28,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
-use crate::search::analysis::{self, DocumentTerms};
-use crate::search::{
-    Beside, COMMON, Candidate, Found, Posting, SAMPLE, Source, find, is_sampled, round_frequency,
-    round_length,
-};
-use crate::session::{AgentId, SessionId};
+use crate::search::analysis;
+use crate::search::{Candidate, find};
+use crate::session::AgentId;
 use crate::sync::unpoisoned;
+
+use search::Seen;
+use terms::Terms;
 
 /// Records that are gone when the provider is dropped.
 ///
@@ -311,7 +312,7 @@ struct Row {
     /// How many records were stored before it.
     order: u64,
     /// What a search finds it by; empty once it isn't live.
-    terms: DocumentTerms,
+    terms: Terms,
 }
 
 impl State {
@@ -348,14 +349,14 @@ impl State {
     }
 
     /// Stores one record with its entry (clause 12).
-    fn store(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
+    fn store(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: Terms) -> Memory {
         let memory = self.insert(grant, new, terms);
         self.append(grant.facts(&memory.key, memory.version));
         memory
     }
 
     /// Stores one record.
-    fn insert(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: DocumentTerms) -> Memory {
+    fn insert(&mut self, grant: &WriteGrant<'_>, new: &NewRecord, terms: Terms) -> Memory {
         let agents = self.scopes.entry(grant.namespace().clone()).or_default();
         let slots = agents.entry(grant.agent().clone()).or_default();
         let slot = slots.entry(new.key.clone()).or_default();
@@ -439,17 +440,10 @@ impl Row {
         self.version.memory.tags.contains(tag)
     }
 
-    /// How often the record has the term, if it has it.
-    fn count_of(&self, term: &str) -> Option<u32> {
-        let counts = &self.terms.counts;
-        let place = counts.binary_search_by(|(other, _)| other.as_str().cmp(term));
-        counts.get(place.ok()?).map(|(_, count)| *count)
-    }
-
     fn end(&mut self, state: VersionState, now: DateTime<Utc>) {
         self.version.state = state;
         self.version.ended_at = Some(now);
-        self.terms.counts = Vec::new();
+        self.terms.clear();
     }
 }
 
@@ -488,109 +482,9 @@ fn visible<'a>(slots: &'a Slots, grant: &ReadGrant) -> impl Iterator<Item = &'a 
     slots.values().filter_map(|slot| slot.visible(grant))
 }
 
-fn terms(record: &NewRecord) -> DocumentTerms {
+fn terms(record: &NewRecord) -> Terms {
     let tags = record.tags.iter().map(Tag::as_str);
-    analysis::document(record.key.as_str(), tags, &record.content)
-}
-
-/// What a grant sees, by key; a row's place is its number.
-struct Seen<'s> {
-    rows: Vec<&'s Row>,
-    /// The rows of each session in the order of saving.
-    sessions: OnceCell<HashMap<&'s SessionId, Vec<i64>>>,
-}
-
-impl<'s> Seen<'s> {
-    fn of(rows: Vec<&'s Row>) -> Self {
-        Self {
-            rows,
-            sessions: OnceCell::new(),
-        }
-    }
-
-    fn row(&self, doc: i64) -> Option<&'s Row> {
-        let place = usize::try_from(doc).ok()?;
-        self.rows.get(place).copied()
-    }
-
-    fn sessions(&self) -> &HashMap<&'s SessionId, Vec<i64>> {
-        self.sessions.get_or_init(|| {
-            let mut sessions = HashMap::<_, Vec<_>>::new();
-            for (doc, row) in (0..).zip(&self.rows) {
-                let session = &row.version.memory.session;
-                sessions.entry(session).or_default().push(doc);
-            }
-            for docs in sessions.values_mut() {
-                docs.sort_by_key(|doc| self.row(*doc).map(|row| row.order));
-            }
-            sessions
-        })
-    }
-}
-
-impl Source for Seen<'_> {
-    fn records(&self) -> Result<u64> {
-        Ok(to_u64(self.rows.len()))
-    }
-
-    fn look_up(&self, term: &str) -> Result<Found> {
-        let having = self.having(term)?;
-        let sampled = |posting: &&Posting| {
-            let row = self.row(posting.doc);
-            row.is_some_and(|row| is_sampled(row.version.memory.key.as_str()))
-        };
-        let count = to_u64(having.iter().filter(sampled).count()).saturating_mul(SAMPLE);
-        if count > COMMON && self.records()? > COMMON {
-            return Ok(Found::Common(count));
-        }
-        Ok(Found::All(having))
-    }
-
-    fn having(&self, term: &str) -> Result<Vec<Posting>> {
-        let posting = |(doc, row): (i64, &&Row)| {
-            Some(Posting {
-                doc,
-                frequency: round_frequency(row.count_of(term)?),
-                length: round_length(row.terms.length),
-            })
-        };
-        Ok((0..).zip(&self.rows).filter_map(posting).collect())
-    }
-
-    fn saved(&self, doc: i64) -> i64 {
-        let order = self.row(doc).map(|row| row.order);
-        order
-            .and_then(|order| i64::try_from(order).ok())
-            .unwrap_or_default()
-    }
-
-    fn read(&self, doc: i64, look: &mut dyn FnMut(&[&str])) -> Result<()> {
-        if let Some(row) = self.row(doc) {
-            let memory = &row.version.memory;
-            let mut texts = vec![memory.key.as_str()];
-            texts.extend(memory.tags.iter().map(Tag::as_str));
-            texts.push(&memory.content);
-            look(&texts);
-        }
-        Ok(())
-    }
-
-    fn beside(&self, doc: i64) -> Result<Beside> {
-        let Some(row) = self.row(doc) else {
-            return Ok(Beside::default());
-        };
-        let session = self.sessions().get(&row.version.memory.session);
-        let docs = session.map_or(&[][..], Vec::as_slice);
-        let earlier = |other: &i64| {
-            self.row(*other)
-                .is_some_and(|other| other.order < row.order)
-        };
-        let (before, from) = docs.split_at(docs.partition_point(earlier));
-        Ok(Beside {
-            before: before.iter().rev().take(2).copied().collect(),
-            after: from.iter().skip(1).take(2).copied().collect(),
-        })
-    }
+    analysis::document(record.key.as_str(), tags, &record.content).into()
 }
 
 fn to_u64(number: usize) -> u64 {

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
+use super::terms::Terms;
 use super::{Row, Slots, State, analysis};
 use crate::record::{Memory, Tag};
-use crate::search::analysis::DocumentTerms;
 use crate::storage::transfer::Place;
 use crate::storage::{Imported, StoredVersion, VersionState};
 
@@ -79,10 +79,7 @@ impl State {
         let terms = if is_live {
             terms(&version.memory)
         } else {
-            DocumentTerms {
-                counts: Vec::new(),
-                length: 0,
-            }
+            Terms::default()
         };
         let before = rows.partition_point(|row| row.version.memory.version < number);
         let row = Row {
@@ -130,7 +127,7 @@ fn place(rows: &[Row], removed: u64, number: u64) -> Place {
     }
 }
 
-fn terms(memory: &Memory) -> DocumentTerms {
+pub(super) fn terms(memory: &Memory) -> Terms {
     let tags = memory.tags.iter().map(Tag::as_str);
-    analysis::document(memory.key.as_str(), tags, &memory.content)
+    analysis::document(memory.key.as_str(), tags, &memory.content).into()
 }

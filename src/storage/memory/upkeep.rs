@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Row, Slot, State, terms, to_u64};
+use super::{Row, Slot, State, import, terms, to_u64};
 use crate::error::{Error, Result};
 use crate::policy::{HostGrant, WriteGrant};
 use crate::record::Memory;
@@ -117,12 +117,7 @@ impl Slot {
 pub(super) fn check(state: &State) -> Vec<Problem> {
     let slots = state.scopes.values().flat_map(|agents| agents.values());
     let live = slots.flat_map(|slots| slots.values()).flat_map(Slot::live);
-    let is_wrong = |row: &&Row| {
-        let memory = &row.version.memory;
-        let tags = memory.tags.iter().map(crate::Tag::as_str);
-        let text = super::analysis::document(memory.key.as_str(), tags, &memory.content);
-        (text.counts, text.length) != (row.terms.counts.clone(), row.terms.length)
-    };
+    let is_wrong = |row: &&Row| !import::terms(&row.version.memory).is_same(&row.terms);
     let wrong: Vec<&Row> = live.map(|(_, row)| row).filter(is_wrong).collect();
     let problem = wrong.first().map(|first| Problem {
         kind: ProblemKind::Terms,

@@ -16,7 +16,8 @@ use crate::policy::ReadGrant;
 use crate::record::{Memory, Tag};
 use crate::search::analysis::{self, DocumentTerms};
 use crate::search::{
-    Beside, COMMON, Candidate, Found, Posting, SAMPLE, Source, find, round_frequency, round_length,
+    Beside, COMMON, Candidate, Found, Newest, Posting, SAMPLE, Source, find, round_frequency,
+    round_length,
 };
 use crate::session::AgentId;
 use crate::storage::{Hit, SearchRequest};
@@ -123,20 +124,17 @@ impl Source for Seen<'_> {
         Ok(postings)
     }
 
-    /// Looks through the last saved, and if they aren't enough through four times as many.
-    fn latest(&self, term: &str, count: usize) -> Result<Vec<Posting>> {
-        let next_seq = self.scope.next_seq(self.db)?;
-        let mut window = i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(4);
-        loop {
-            let from = next_seq.saturating_sub(window).max(0);
-            let mut postings = self.matching_since(&phrase(term), from)?;
-            let since = |doc, _: &DocumentTerms| Doc::from_rowid(doc).seq >= from;
-            self.expired.correct(term, &mut postings, since);
-            if postings.len() >= count || from == 0 {
-                return Ok(postings);
-            }
-            window = window.saturating_mul(4);
-        }
+    /// Looks through so many numbers of versions, whoever sees them.
+    fn newest(&self, term: &str, window: u64) -> Result<Newest> {
+        let window = i64::try_from(window).unwrap_or(i64::MAX);
+        let from = self.scope.next_seq(self.db)?.saturating_sub(window).max(0);
+        let mut postings = self.matching_since(&phrase(term), from)?;
+        let since = |doc, _: &DocumentTerms| Doc::from_rowid(doc).seq >= from;
+        self.expired.correct(term, &mut postings, since);
+        Ok(Newest {
+            postings,
+            is_all: from == 0,
+        })
     }
 
     fn saved(&self, doc: i64) -> i64 {
