@@ -417,28 +417,32 @@ pub(super) fn c10_a_common_term_counts_once<S: Subject>(scene: Scene<S>) {
     );
 }
 
+/// The last of those that come close has parts of a word that is asked for, and lends them to the one
+/// before it, unless it isn't known that this has a common term.
 pub(super) fn c10_hidden_records_change_no_common_term<S: Subject>(scene: Scene<S>) {
     let plain = scene.another();
-    for place in 0..5 {
-        for scene in [&scene, &plain] {
-            let part = crowd().into_iter().skip(place * 1_800).take(1_800);
-            let part: Vec<_> = part.collect();
-            scene.ada().up_to(Internal).save_all(&part);
-        }
-        let hidden: Vec<_> = (0..200 + 700 * place)
-            .map(|other| record(&format!("h{place}-{other}"), "florp wibblo"))
-            .collect();
-        scene
-            .ada()
-            .up_to(crate::Classification::Restricted)
-            .save_all(&hidden);
+    let mut crowd = crowd();
+    let last = crowd.len() - CLOSE;
+    if let Some(record) = crowd.get_mut(last) {
+        record.content.push_str(" vantikol");
     }
+    for scene in [&scene, &plain] {
+        for batch in crowd.chunks(1_000) {
+            scene.ada().up_to(Internal).save_all(batch);
+        }
+    }
+    let hidden: Vec<_> = (0..3 * CLOSE)
+        .map(|place| record(&format!("h{place}"), "florp wibblo"))
+        .collect();
+    scene
+        .ada()
+        .up_to(crate::Classification::Restricted)
+        .save_all(&hidden);
     for query in [
         "florp",
-        "wibblo florp",
-        "florp quux",
-        "blorb florp wibblo",
-        "k8999 florp",
+        "florp vantikus",
+        "wibblo florp vantikus",
+        "quux florp vantikus",
     ] {
         let found = |scene: &Scene<S>, limit, beside| {
             let reader = scene.ada().up_to(Internal);
