@@ -45,16 +45,14 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Row};
 
-use super::index::{Index, Live, add, live_columns, set_doc};
+use super::index::{Index, Live, NOTHING, State, add, live_columns, set_doc};
 use super::pool::Pool;
 use super::rows::unexpected;
 use super::schema::{TERMS, set_meta};
+use super::watch;
 use super::{OnReindex, Reindexing};
 use crate::error::Result;
 use crate::search::analysis;
-
-/// Less than any id: the index is still being emptied.
-const NOTHING: i64 = -1;
 
 /// How many blocks of the index, of about 4 kB each, one step removes. Few in tests, for many steps.
 const BLOCKS: i64 = if cfg!(test) { 16 } else { 256 };
@@ -73,6 +71,7 @@ pub(super) fn restart(db: &Connection) -> Result<()> {
     set_meta(db, "analysis", analysis::VERSION.into())?;
     set_meta(db, "reindexed", NOTHING)?;
     db.execute("DELETE FROM index_stats", [])?;
+    db.execute("UPDATE scopes SET indexed = 0 WHERE indexed <> 0", [])?;
     Ok(())
 }
 
@@ -80,7 +79,7 @@ pub(super) fn restart(db: &Connection) -> Result<()> {
 /// damaged. How many records it holds.
 pub(super) fn run(pool: &Pool, on_reindex: &OnReindex) -> Result<u64> {
     pool.write(|db| {
-        Index::of(db)?;
+        State::read(db)?.refuse_newer()?;
         restart(db)
     })?;
     finish(pool, on_reindex)?;
@@ -123,6 +122,13 @@ pub(super) fn step(db: &Connection) -> Result<(Reindexing, bool)> {
 
 /// Removes blocks of the index, and at last makes it anew, empty, with the options that it must have.
 fn remove_some(db: &Connection) -> Result<i64> {
+    // Any of its tables may be lost.
+    db.execute_batch(
+        "CREATE TABLE IF NOT EXISTS terms_data (id INTEGER PRIMARY KEY, block BLOB);
+         CREATE TABLE IF NOT EXISTS terms_idx (
+             segid, term, pgno, PRIMARY KEY (segid, term)) WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS terms_config (k PRIMARY KEY, v) WITHOUT ROWID;",
+    )?;
     let sql = "DELETE FROM terms_data WHERE id IN (SELECT id FROM terms_data LIMIT ?1)";
     if db.execute(sql, [BLOCKS])? > 0 {
         return Ok(NOTHING);
@@ -131,9 +137,13 @@ fn remove_some(db: &Connection) -> Result<i64> {
     db.execute_batch(
         "DELETE FROM terms_config;
          INSERT INTO terms_config (k, v) VALUES ('version', 4);
-         DROP TABLE terms;",
+         DROP TABLE IF EXISTS terms;
+         DROP TABLE IF EXISTS terms_data;
+         DROP TABLE IF EXISTS terms_idx;
+         DROP TABLE IF EXISTS terms_config;",
     )?;
     db.execute_batch(TERMS)?;
+    watch::keep(db)?;
     Ok(0)
 }
 

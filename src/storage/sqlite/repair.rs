@@ -45,7 +45,7 @@ impl OnRepair {
         Self(Some(Arc::new(warn)))
     }
 
-    fn warn(&self) {
+    pub(super) fn warn(&self) {
         if let Some(warn) = self.0.clone() {
             // Where there can be no further thread, the repair counts for more than the warning.
             drop(thread::Builder::new().spawn(move || warn()));
