@@ -265,6 +265,12 @@ pub(super) fn is_owed(db: &Connection) -> Result<bool> {
     Ok(number(db, REMOVALS)? != number(db, CLEANED)?)
 }
 
+/// Whether the file is said to have been cleaned after more than was removed.
+pub(super) fn is_ahead(db: &Connection) -> Result<bool> {
+    let (removals, cleaned) = (number(db, REMOVALS)?, number(db, CLEANED)?);
+    Ok(cleaned > removals || removals < 0)
+}
+
 /// Removes what removed versions have left. Whether nothing of them is left in the WAL either.
 fn clean(store: &Sqlite) -> Result<bool> {
     let removals = |db: &Connection| Ok((is_owed(db)?, number(db, REMOVALS)?));

@@ -194,11 +194,8 @@ impl<'db> Index<'db> {
     }
 
     fn each_live(self, scope: i64, mut work: impl FnMut(&Live) -> Result<()>) -> Result<()> {
-        const SQL: &str = concat!(
-            "SELECT ",
-            live_columns!(),
-            " FROM records NOT INDEXED WHERE scope = ?1 AND state = 0 ORDER BY id"
-        );
+        const SQL: &str = "SELECT id, scope, level, shadow, doc, key, tags, content
+                           FROM records NOT INDEXED WHERE scope = ?1 AND state = 0 ORDER BY id";
         let mut select = self.db.prepare(SQL)?;
         let mut rows = select.query([scope])?;
         while let Some(row) = rows.next()? {
@@ -216,15 +213,6 @@ pub(super) fn has_options(db: &Connection) -> Result<bool> {
     Ok(count == 2)
 }
 
-/// The columns that [`Live::from_row`] reads, of `records`.
-macro_rules! live_columns {
-    () => {
-        "id, scope, level, shadow, doc, key, tags, content"
-    };
-}
-
-pub(super) use live_columns;
-
 /// A live record as the index must hold it.
 pub(super) struct Live {
     pub(super) id: i64,
@@ -233,7 +221,8 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Of the stored number only the sequence number is taken, and that if it is one.
+    /// Reads id, scope, level, shadow, number, key, tags and content. Of the stored number only the sequence
+    /// number is taken.
     pub(super) fn from_row(row: &Row<'_>) -> Result<Self> {
         let (key, content): (String, String) = (row.get(5)?, row.get(7)?);
         let tags = tags_from_json(&row.get::<_, String>(6)?)?;

@@ -15,6 +15,7 @@ mod import;
 mod index;
 mod layout;
 mod lineage;
+mod mend;
 pub(crate) mod open;
 pub(crate) mod partial;
 mod pool;

@@ -75,9 +75,8 @@ impl Sqlite {
             Err(error) if is_index_damage(&error) => (),
             done => return done,
         }
-        self.pool.write(reindex::restart)?;
         // Nobody is told how far it is: a save or a delete holds its session's taint meanwhile.
-        reindex::finish(&self.pool, &OnReindex::default())?;
+        reindex::anew(&self.pool, &OnReindex::default())?;
         self.options.on_repair.warn();
         work()
     }

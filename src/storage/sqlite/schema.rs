@@ -4,6 +4,8 @@
 //! transaction of its own together with the new number, so a file is always at a whole version, and
 //! processes that open it at once run each migration once.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::index::State;
@@ -254,6 +256,51 @@ pub(super) fn migrate(db: &mut Connection) -> Result<open::Index> {
 
 fn user_version(db: &Connection) -> Result<u32> {
     Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// A table, an index or a trigger, and the statement that made it.
+type Objects = BTreeMap<String, (String, String)>;
+
+/// What a file has, but for what is SQLite's own.
+fn objects(db: &Connection) -> Result<Objects> {
+    let sql = "SELECT name, type, ifnull(sql, '') FROM sqlite_schema
+               WHERE substr(name, 1, 7) <> 'sqlite_'";
+    let mut select = db.prepare(sql)?;
+    let objects = select.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    Ok(objects.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What a file of this release has.
+fn expected() -> Result<Objects> {
+    let db = Connection::open_in_memory()?;
+    db.execute_batch(&MIGRATIONS.concat())?;
+    objects(&db)
+}
+
+/// How many tables and indexes the file lacks, has otherwise, or has besides.
+pub(super) fn differences(db: &Connection) -> Result<usize> {
+    let (found, expected) = (objects(db)?, expected()?);
+    let names: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+    let differs = |name: &&&String| found.get(**name) != expected.get(**name);
+    Ok(names.iter().filter(differs).count())
+}
+
+/// The tables that hold nothing but what the records say, besides FTS5's own.
+const DERIVED: [&str; 3] = ["index_facts", "index_stats", "record_tags"];
+
+/// Makes what is missing and can be made of the rest.
+pub(super) fn complete(db: &Connection) -> Result<()> {
+    let found = objects(db)?;
+    let expected = expected()?;
+    let missing = expected
+        .iter()
+        .filter(|(name, _)| !found.contains_key(*name));
+    for (name, (kind, sql)) in missing {
+        if kind == "index" || DERIVED.contains(&name.as_str()) {
+            db.execute_batch(sql)?;
+        }
+    }
+    Ok(())
 }
 
 /// Keeps a number of the whole file.
