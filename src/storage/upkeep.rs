@@ -78,9 +78,9 @@ impl Erasure {
         let detail = match &self.what {
             Erase::Ended { before } => {
                 let before = before.to_rfc3339_opts(SecondsFormat::AutoSi, true);
-                format!("versions removed: {versions}, ended before {before}")
+                format!("{REMOVED}{versions}, ended before {before}")
             }
-            _ => format!("versions removed: {versions}"),
+            _ => format!("{REMOVED}{versions}"),
         };
         Ok(Facts {
             at: self.now,
@@ -96,7 +96,19 @@ impl Erasure {
             detail: Some(detail),
         })
     }
+
+    /// How many versions an entry of the audit says were removed.
+    pub(crate) fn removed(facts: &Facts) -> u64 {
+        let removes = matches!(facts.action, Action::Purge | Action::Erase);
+        let detail = facts.detail.as_deref().filter(|_| removes);
+        let rest = detail.and_then(|detail| detail.strip_prefix(REMOVED));
+        let number = rest.and_then(|rest| rest.split(',').next());
+        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
 }
+
+/// How the detail of an entry of a removal begins.
+const REMOVED: &str = "versions removed: ";
 
 /// What came of a purge or an erasure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -113,7 +125,7 @@ pub struct Erased {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The file is damaged: a tree or page of it is not as it must be.
+    /// The file is damaged: a tree, a page, a table or an index of it is missing or not as it must be.
     File,
     /// A row refers to one that isn't there.
     Reference,
@@ -129,8 +141,11 @@ pub enum ProblemKind {
     Terms,
     /// The counts that searches rank by differ from the live records.
     Counts,
-    /// The audit's chain is broken ([`Host::verify`](crate::Host::verify) says where), or a version that
-    /// is stored has no entry.
+    /// A number from which further ones are given, of versions or of rows, is lower than one that was given
+    /// already, or higher than anything explains.
+    Numbers,
+    /// The audit's chain is broken ([`Host::verify`](crate::Host::verify) says where), a version that
+    /// is stored has no entry, or one that has an entry is neither stored nor was it removed.
     Audit,
     /// A purge or an erasure didn't come to its end: bytes of what it removed may be left. Any
     /// further one finishes it.

@@ -19,6 +19,7 @@ mod child;
 mod compile_fail;
 mod conformance;
 mod crash;
+mod damage;
 #[cfg(target_os = "linux")]
 mod disk;
 mod erasure;

@@ -5,6 +5,7 @@
 //! compared by sums of hashes, a few thousand of them.
 
 mod audit;
+mod numbers;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,7 +18,8 @@ use super::erase::{VOCABULARY, is_owed};
 use super::index::{IndexText, State, has_options};
 use super::layout::{Doc, slot};
 use super::rows::{COLUMN_COUNT, columns, memory, unexpected};
-use super::{SqliteOptions, open};
+use super::schema::differences;
+use super::{SqliteOptions, open, watch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Memory;
 use crate::search::is_sampled;
@@ -80,12 +82,8 @@ impl Findings {
     }
 }
 
-/// An index whose options can't be read makes its statements fail like wrong ones.
 fn is_damage(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Corrupt | ErrorKind::NotAStore | ErrorKind::Internal
-    )
+    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotAStore)
 }
 
 struct Check {
@@ -104,6 +102,12 @@ impl Check {
         let references = self.found.note(ProblemKind::File, references)?;
         let references = references.unwrap_or_default();
         self.found.add(ProblemKind::Reference, references, None);
+        let schema = differences(&self.db);
+        let schema = self.found.note(ProblemKind::File, schema)?;
+        let schema = schema.map_or(0, |count| u64::try_from(count).unwrap_or(u64::MAX));
+        self.found.add(ProblemKind::File, schema, None);
+        let numbers = numbers::compare(&self.db, &mut self.found);
+        self.found.note(ProblemKind::File, numbers)?;
         let records = self.records();
         self.found.note(ProblemKind::File, records)?;
         let counts = self.counts();
@@ -112,9 +116,10 @@ impl Check {
         self.found.note(ProblemKind::Index, terms)?;
         let audit = audit::compare(&self.db, &mut self.found);
         self.found.note(ProblemKind::File, audit)?;
-        if is_owed(&self.db)? {
-            self.found.add(ProblemKind::Unfinished, 1, None);
-        }
+        let owed = is_owed(&self.db);
+        let owed = self.found.note(ProblemKind::File, owed)?;
+        let unfinished = u64::from(owed == Some(true));
+        self.found.add(ProblemKind::Unfinished, unfinished, None);
         Ok(())
     }
 
@@ -203,13 +208,16 @@ impl Check {
             return Ok(());
         };
         let mut wrong = 0;
-        let mut scopes = self.db.prepare("SELECT id, next_seq FROM scopes")?;
+        let sql = "SELECT id, next_seq, indexed FROM scopes";
+        let mut scopes = self.db.prepare(sql)?;
         let mut rows = scopes.query([])?;
         while let Some(row) = rows.next()? {
             let (scope, next_seq): (i64, i64) = (row.get(0)?, row.get(1)?);
             let (live, last) = live_slots(&self.db, scope, held)?;
+            let indexed: i64 = row.get(2)?;
             wrong += u64::from(live != counted_slots(&self.db, scope)?);
-            wrong += u64::from(last >= next_seq);
+            wrong += u64::from(live.values().sum::<i64>() != indexed);
+            wrong += u64::from(last >= next_seq || next_seq > Doc::MAX_SEQ + 1);
         }
         self.found.add(ProblemKind::Counts, wrong, None);
         Ok(())
@@ -223,6 +231,8 @@ impl Check {
         if self.held.is_none() {
             return Ok(());
         }
+        let changed = u64::from(!watch::is_right(&self.db)?);
+        self.found.add(ProblemKind::Index, changed, None);
         let unreachable = unreachable_blocks(&self.db)?;
         self.found.add(ProblemKind::Index, unreachable, None);
         let mut found = Terms::default();

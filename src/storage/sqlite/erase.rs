@@ -209,7 +209,7 @@ fn remove_some(
         }
     }
     if removed > 0 {
-        set_meta(db, REMOVALS, number(db, REMOVALS)? + 1)?;
+        set_meta(db, REMOVALS, number(db, REMOVALS)?.wrapping_add(1))?;
         append(db, &request.facts(grant, removed)?)?;
     }
     Ok((seen, removed))
@@ -259,9 +259,16 @@ fn number(db: &Connection, name: &str) -> Result<i64> {
         .query_row([name], |row| row.get(0))?)
 }
 
-/// Whether removed versions may have left something.
+/// Whether removed versions may have left something. Where the numbers are damaged the file is cleaned once
+/// more than it need be.
 pub(super) fn is_owed(db: &Connection) -> Result<bool> {
-    Ok(number(db, REMOVALS)? > number(db, CLEANED)?)
+    Ok(number(db, REMOVALS)? != number(db, CLEANED)?)
+}
+
+/// Whether the file is said to have been cleaned after more than was removed.
+pub(super) fn is_ahead(db: &Connection) -> Result<bool> {
+    let (removals, cleaned) = (number(db, REMOVALS)?, number(db, CLEANED)?);
+    Ok(cleaned > removals || removals < 0)
 }
 
 /// Removes what removed versions have left. Whether nothing of them is left in the WAL either.
@@ -273,8 +280,9 @@ fn clean(store: &Sqlite) -> Result<bool> {
         store.pool.vacuum()?;
         // Others may have removed more meanwhile, or have cleaned after that.
         store.pool.write(|db| {
-            let cleaned = number(db, CLEANED)?.max(removals);
-            set_meta(db, CLEANED, cleaned)
+            let (cleaned, all) = (number(db, CLEANED)?, number(db, REMOVALS)?);
+            let is_later = (removals..=all).contains(&cleaned);
+            set_meta(db, CLEANED, if is_later { cleaned } else { removals })
         })?;
     }
     store.pool.empty_wal()

@@ -17,7 +17,8 @@ impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::Error as E;
         match error {
-            E::SqliteFailure(failure, _) => from_code(failure),
+            E::SqliteFailure(failure, message) => from_code(failure, &message.unwrap_or_default()),
+            E::SqlInputError { error, msg, .. } => from_code(error, &msg),
             E::FromSqlConversionFailure(..)
             | E::IntegralValueOutOfRange(..)
             | E::Utf8Error(..)
@@ -48,6 +49,33 @@ pub(super) fn index_damaged() -> Error {
     })
 }
 
+/// What SQLite says of a sum of numbers that are too large.
+const OVERFLOW: &str = "integer overflow";
+
+/// Whether SQLite's message is of an index whose tables or settings FTS5 can't read. It has a code of its
+/// own only for what it finds within them; the general one comes from no other table of ours.
+fn is_of_index(message: &str) -> bool {
+    message.starts_with("invalid fts5 file format")
+        || message.starts_with("vtable constructor failed")
+        || message == "SQL logic error"
+        || message
+            .strip_prefix("no such table: ")
+            .is_some_and(|table| table.trim_start_matches("main.").starts_with("terms"))
+}
+
+/// Whether SQLite's message is of a schema that isn't ours any more: our statements fit ours.
+fn is_of_schema(message: &str) -> bool {
+    let starts = [
+        "no such table",
+        "no such index",
+        "no such column",
+        "no query solution",
+        "malformed database schema",
+    ];
+    starts.iter().any(|start| message.starts_with(start))
+        || message.contains(" has no column named ")
+}
+
 /// Whether the error may come from a damaged index, so that making it anew may help.
 ///
 /// FTS5 also runs out of memory where a damaged index names a size. Where memory really is short,
@@ -58,8 +86,8 @@ pub(super) fn is_index_damage(error: &Error) -> bool {
     matches!(code, Some(SQLITE_CORRUPT_VTAB | SQLITE_NOMEM))
 }
 
-fn from_code(failure: rusqlite::ffi::Error) -> Error {
-    if failure.extended_code == SQLITE_CORRUPT_VTAB {
+fn from_code(failure: rusqlite::ffi::Error, message: &str) -> Error {
+    if failure.extended_code == SQLITE_CORRUPT_VTAB || is_of_index(message) {
         return index_damaged();
     }
     let (kind, message) = match failure.code {
@@ -76,6 +104,18 @@ fn from_code(failure: rusqlite::ffi::Error) -> Error {
             "the store's file or its folder can't be written",
         ),
         ErrorCode::DatabaseCorrupt => (ErrorKind::Corrupt, "the store's file is damaged"),
+        ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => (
+            ErrorKind::Corrupt,
+            "the store's file holds something that rules out what was to be written",
+        ),
+        _ if is_of_schema(message) => (
+            ErrorKind::Corrupt,
+            "the store's file lacks a table or an index that it must have",
+        ),
+        _ if message == OVERFLOW => (
+            ErrorKind::Corrupt,
+            "the store's file holds a number that this crate never writes",
+        ),
         ErrorCode::NotADatabase => (ErrorKind::NotAStore, "the file is not a strandline store"),
         ErrorCode::SystemIoFailure => (ErrorKind::Io, "the store's file can't be read or written"),
         ErrorCode::CannotOpen => (

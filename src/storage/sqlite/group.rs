@@ -190,8 +190,13 @@ pub(super) struct Leader<'g> {
 }
 
 impl Leader<'_> {
-    /// Does what waits.
-    pub(super) fn write(&mut self, begin: impl Fn() -> Result<()>, db: &Connection) {
+    /// Does what waits. `end` is called before each commit.
+    pub(super) fn write(
+        &mut self,
+        begin: impl Fn() -> Result<()>,
+        end: impl Fn() -> Result<()>,
+        db: &Connection,
+    ) {
         let transaction = match Transaction::after(&begin, db) {
             Ok(transaction) => transaction,
             Err(error) => return self.fail(&error),
@@ -201,19 +206,24 @@ impl Leader<'_> {
             let Some(job) = self.take() else { break };
             if job.run(db) == Ran::Spoilt {
                 drop(transaction);
-                return self.write_apart(&begin, db);
+                return self.write_apart(&begin, &end, db);
             }
         }
-        if let Err(error) = transaction.commit() {
+        if let Err(error) = end().and_then(|()| transaction.commit()) {
             match self.taken.as_slice() {
                 [only] => only.fail(error),
-                _ => self.write_apart(&begin, db),
+                _ => self.write_apart(&begin, &end, db),
             }
         }
     }
 
     /// Does again what was taken, each in a transaction of its own. What was alone has failed for good.
-    fn write_apart(&self, begin: &impl Fn() -> Result<()>, db: &Connection) {
+    fn write_apart(
+        &self,
+        begin: &impl Fn() -> Result<()>,
+        end: &impl Fn() -> Result<()>,
+        db: &Connection,
+    ) {
         if self.taken.len() == 1 {
             return;
         }
@@ -228,7 +238,7 @@ impl Leader<'_> {
                 }
             };
             if job.run(db) == Ran::Whole
-                && let Err(error) = transaction.commit()
+                && let Err(error) = end().and_then(|()| transaction.commit())
             {
                 job.fail(error);
             }

@@ -1,14 +1,16 @@
 //! Keeping the index of terms in step with the live records.
 
-use std::cmp::Ordering;
-
 use rusqlite::{Connection, Row, params};
 
+use super::error::index_damaged;
 use super::layout::{Doc, slot};
 use super::rows::{tags_from_json, unexpected};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Tag;
 use crate::search::{analysis, is_sampled, round_frequency, round_length};
+
+/// Instead of an id in `meta`: the index is still being emptied.
+pub(super) const NOTHING: i64 = -1;
 
 /// A record as the index sees it: all its terms, those that it has more often by how often, rounded,
 /// and its length.
@@ -49,39 +51,51 @@ impl IndexText {
 /// What the file says of its index.
 #[derive(Clone, Copy)]
 pub(super) struct State {
-    /// The version of the analysis that its terms are of.
-    pub(super) analysis: u32,
+    /// The version of the analysis that its terms are of; `None` if that is lost.
+    pub(super) analysis: Option<u32>,
     /// While it is made anew: up to which id it holds the live records.
     pub(super) reindexed: Option<i64>,
 }
 
 impl State {
     pub(super) fn read(db: &Connection) -> Result<Self> {
-        let sql = "SELECT value, (SELECT value FROM meta WHERE name = 'reindexed')
-                   FROM meta WHERE name = 'analysis'";
+        let sql = "SELECT (SELECT value FROM meta WHERE name = 'analysis'),
+                          (SELECT value FROM meta WHERE name = 'reindexed')";
         Ok(db.prepare_cached(sql)?.query_row([], |row| {
+            let analysis = row.get::<_, Option<i64>>(0)?;
+            let reindexed = row.get::<_, Option<i64>>(1)?;
             Ok(Self {
-                analysis: row.get(0)?,
-                reindexed: row.get(1)?,
+                analysis: analysis.and_then(|version| version.try_into().ok()),
+                reindexed: reindexed.map(|id| id.max(NOTHING)),
             })
         })?)
     }
 
     /// Whether it holds every live record by the terms of this release.
     pub(super) fn is_whole(self) -> bool {
-        self.analysis == analysis::VERSION && self.reindexed.is_none()
+        self.analysis == Some(analysis::VERSION) && self.reindexed.is_none()
+    }
+
+    /// Whether the file doesn't say of which analysis its index is.
+    pub(super) fn is_lost(self) -> bool {
+        self.analysis.is_none()
+    }
+
+    /// Whether its terms aren't of this release or a newer one.
+    pub(super) fn is_older(self) -> bool {
+        self.analysis < Some(analysis::VERSION)
     }
 
     /// The greatest id of a record that it may hold; `None` if its terms are of another release or it is
     /// just being emptied.
     pub(super) fn held(self) -> Option<i64> {
         let held = self.reindexed.unwrap_or(i64::MAX);
-        Some(held).filter(|held| self.analysis == analysis::VERSION && *held >= 0)
+        Some(held).filter(|held| self.analysis == Some(analysis::VERSION) && *held >= 0)
     }
 
     /// Refuses an index whose terms a newer release made.
     pub(super) fn refuse_newer(self) -> Result<()> {
-        if self.analysis <= analysis::VERSION {
+        if self.analysis <= Some(analysis::VERSION) {
             return Ok(());
         }
         let text = "a newer release has indexed the store; only that or a later one can search or \
@@ -104,7 +118,10 @@ impl<'db> Index<'db> {
     pub(super) fn of(db: &'db Connection) -> Result<Self> {
         let state = State::read(db)?;
         state.refuse_newer()?;
-        if state.analysis.cmp(&analysis::VERSION) == Ordering::Less {
+        if state.is_lost() {
+            return Err(index_damaged());
+        }
+        if state.is_older() {
             let text = "the store's index has become one of an older release; open the store anew";
             return Err(Error::corrupt(text));
         }
@@ -164,7 +181,7 @@ impl<'db> Index<'db> {
         // Numbers that none of them may be about to get.
         self.each_live(scope, |live| {
             self.remove(live.id, live.doc, &live.text)?;
-            set_doc(self.db, live.id, -live.id)
+            set_doc(self.db, live.id, live.id.wrapping_neg())
         })?;
         let sql = "UPDATE scopes SET next_seq = 0 WHERE id = ?1";
         self.db.execute(sql, [scope])?;
@@ -177,11 +194,8 @@ impl<'db> Index<'db> {
     }
 
     fn each_live(self, scope: i64, mut work: impl FnMut(&Live) -> Result<()>) -> Result<()> {
-        const SQL: &str = concat!(
-            "SELECT ",
-            live_columns!(),
-            " FROM records NOT INDEXED WHERE scope = ?1 AND state = 0 ORDER BY id"
-        );
+        const SQL: &str = "SELECT id, scope, level, shadow, doc, key, tags, content
+                           FROM records NOT INDEXED WHERE scope = ?1 AND state = 0 ORDER BY id";
         let mut select = self.db.prepare(SQL)?;
         let mut rows = select.query([scope])?;
         while let Some(row) = rows.next()? {
@@ -199,15 +213,6 @@ pub(super) fn has_options(db: &Connection) -> Result<bool> {
     Ok(count == 2)
 }
 
-/// The columns that [`Live::from_row`] reads, of `records`.
-macro_rules! live_columns {
-    () => {
-        "id, scope, level, shadow, doc, key, tags, content"
-    };
-}
-
-pub(super) use live_columns;
-
 /// A live record as the index must hold it.
 pub(super) struct Live {
     pub(super) id: i64,
@@ -216,7 +221,8 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Of the stored number only the sequence number is taken, and that if it is one.
+    /// Reads id, scope, level, shadow, number, key, tags and content. Of the stored number only the sequence
+    /// number is taken.
     pub(super) fn from_row(row: &Row<'_>) -> Result<Self> {
         let (key, content): (String, String) = (row.get(5)?, row.get(7)?);
         let tags = tags_from_json(&row.get::<_, String>(6)?)?;
@@ -246,9 +252,22 @@ pub(super) fn add(db: &Connection, doc: Doc, text: &IndexText) -> Result<()> {
 fn count(db: &Connection, doc: Doc, change: i64) -> Result<()> {
     let sql = "INSERT INTO index_stats (scope, slot, records) VALUES (?1, ?2, ?3)
                ON CONFLICT (scope, slot) DO UPDATE SET records = records + ?3";
-    db.prepare_cached(sql)?
-        .execute(params![doc.scope, doc.slot, change])?;
+    let counted = db
+        .prepare_cached(sql)?
+        .execute(params![doc.scope, doc.slot, change]);
+    counted.map_err(damaged_number)?;
+    let sql = "UPDATE scopes SET indexed = indexed + ?2 WHERE id = ?1";
+    let counted = db.prepare_cached(sql)?.execute([doc.scope, change]);
+    counted.map_err(damaged_number)?;
     Ok(())
+}
+
+/// A number of the index that can't be counted on is damage that making the index anew repairs.
+fn damaged_number(error: rusqlite::Error) -> Error {
+    match Error::from(error) {
+        error if error.kind() == ErrorKind::Corrupt => index_damaged(),
+        error => error,
+    }
 }
 
 /// Changes the number under which the index knows a record.
@@ -260,7 +279,9 @@ pub(super) fn set_doc(db: &Connection, id: i64, doc: i64) -> Result<()> {
 
 fn take_seq(db: &Connection, scope: i64) -> Result<i64> {
     let sql = "UPDATE scopes SET next_seq = next_seq + 1 WHERE id = ?1 RETURNING next_seq - 1";
-    Ok(db
-        .prepare_cached(sql)?
-        .query_row([scope], |row| row.get(0))?)
+    let seq = db.prepare_cached(sql)?.query_row([scope], |row| row.get(0));
+    match seq.map_err(damaged_number)? {
+        seq if seq < 0 => Err(index_damaged()),
+        seq => Ok(seq),
+    }
 }

@@ -33,6 +33,9 @@ const SEQ_BITS: u32 = 26;
 const SAMPLE_BITS: u32 = 1;
 const SLOT_BITS: u32 = 4;
 const SCOPE_BITS: u32 = 22;
+/// How far from the right of a number the sequence number and the scope are.
+pub(super) const SEQ_SHIFT: u32 = FREQUENCY_BITS + LENGTH_BITS;
+pub(super) const SCOPE_SHIFT: u32 = SEQ_SHIFT + SEQ_BITS + SLOT_BITS + SAMPLE_BITS;
 const _: () =
     assert!(FREQUENCY_BITS + LENGTH_BITS + SEQ_BITS + SAMPLE_BITS + SLOT_BITS + SCOPE_BITS == 63);
 

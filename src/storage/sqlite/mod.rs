@@ -15,6 +15,7 @@ mod import;
 mod index;
 mod layout;
 mod lineage;
+mod mend;
 pub(crate) mod open;
 pub(crate) mod partial;
 mod pool;
@@ -30,6 +31,7 @@ mod stats;
 mod tests;
 pub(crate) mod triggerfish;
 mod unindexed;
+mod watch;
 mod write;
 
 use std::fmt;
@@ -198,11 +200,18 @@ impl Sqlite {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self> {
-        let (path, writer, is_whole) = open::open(path.as_ref(), options)?;
+        let open::Opened {
+            path,
+            db: writer,
+            index,
+        } = open::open(path.as_ref(), options)?;
         let pool = Pool::new(path.clone(), options.clone(), writer);
-        if !is_whole {
+        if index != open::Index::Whole {
             reindex::finish(&pool, &options.on_reindex)
                 .map_err(|error| open::named(&path, &error))?;
+        }
+        if index == open::Index::Lost {
+            options.on_repair.warn();
         }
         Ok(Self {
             path,
@@ -242,6 +251,7 @@ impl StorageProvider for Sqlite {
 
     fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
         let search = |db: &rusqlite::Connection| {
+            watch::refuse_changed(db)?;
             let found = search::search(db, grant, request)?;
             repair::refuse_silence(db, grant, request, found)
         };

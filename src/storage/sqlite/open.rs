@@ -17,12 +17,30 @@ use crate::sync::unpoisoned;
 /// The size that the WAL goes back to when it has been larger. It's usually 4 MB.
 const WAL_BYTES: u32 = 8 << 20;
 
-/// Opens or creates the store at `path`; returns its absolute path, the connection that writes, and
-/// whether the index is whole.
-pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection, bool)> {
+/// A store that is open.
+pub(super) struct Opened {
+    /// Its absolute path.
+    pub(super) path: PathBuf,
+    /// The connection that writes.
+    pub(super) db: Connection,
+    pub(super) index: Index,
+}
+
+/// What has to be done before the index can be used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Index {
+    Whole,
+    /// It is being made anew.
+    Begun,
+    /// The same, since it was damaged.
+    Lost,
+}
+
+/// Opens or creates the store at `path`.
+pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<Opened> {
     let path = absolute(path)?;
     match open_absolute(&path, options) {
-        Ok((db, is_whole)) => Ok((path, db, is_whole)),
+        Ok((db, index)) => Ok(Opened { path, db, index }),
         Err(error) => Err(named(&path, &error)),
     }
 }
@@ -45,7 +63,7 @@ pub(crate) fn named(path: &Path, error: &Error) -> Error {
     }
 }
 
-fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, bool)> {
+fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, Index)> {
     create(path, options)?;
     check_kind(path)?;
     let mut db = connect(path, options)?;
@@ -60,8 +78,8 @@ fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, bo
         return Err(error);
     }
     enter_wal_mode(&db, options.busy_timeout)?;
-    let is_whole = schema::migrate(&mut db)?;
-    Ok((db, is_whole))
+    let index = schema::migrate(&mut db)?;
+    Ok((db, index))
 }
 
 /// Whether closing the file brings nothing into it, and only removes the empty WAL that reading made.

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use super::SqliteOptions;
 use super::group::{Group, Leader};
 use super::open::{self, Identity};
+use super::watch::Watch;
 use crate::error::Result;
 use crate::sync::unpoisoned;
 
@@ -57,6 +58,7 @@ pub(super) struct Pool {
 #[derive(Debug)]
 struct Writer {
     db: Connection,
+    watch: Watch,
     wal: PathBuf,
     /// The size of the WAL at which it is emptied by force.
     wal_limit: u64,
@@ -75,6 +77,7 @@ impl Pool {
         wal.push("-wal");
         let writer = Writer {
             db: writer,
+            watch: Watch::default(),
             wal: wal.into(),
             wal_limit: WAL_LIMIT,
         };
@@ -94,8 +97,9 @@ impl Pool {
     /// Runs `work` in a transaction of its own, which is committed if it succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut writer = unpoisoned(self.writer.lock());
-        let transaction = Transaction::after(&|| self.begin(&writer.db), &writer.db)?;
+        let transaction = Transaction::after(&|| self.begin(&writer), &writer.db)?;
         let result = work(&writer.db)?;
+        writer.watch.end(&writer.db)?;
         transaction.commit()?;
         self.limit_wal(&mut writer);
         Ok(result)
@@ -151,13 +155,15 @@ impl Pool {
     ) -> Result<T> {
         self.group.write(work, |mut leader: Leader<'_>| {
             let mut writer = unpoisoned(self.writer.lock());
-            leader.write(|| self.begin(&writer.db), &writer.db);
+            let end = || writer.watch.end(&writer.db);
+            leader.write(|| self.begin(&writer), end, &writer.db);
             self.limit_wal(&mut writer);
         })
     }
 
     /// Begins to write, when other processes let it.
-    fn begin(&self, db: &Connection) -> Result<()> {
+    fn begin(&self, writer: &Writer) -> Result<()> {
+        let db = &writer.db;
         let timeout = self.options.busy_timeout;
         let mut begin = db.prepare_cached("BEGIN IMMEDIATE")?;
         db.busy_timeout(Duration::ZERO)?;
@@ -173,7 +179,8 @@ impl Pool {
         };
         db.busy_timeout(timeout)?;
         outcome?;
-        self.file.check(&self.path)
+        self.file.check(&self.path)?;
+        writer.watch.begin(db)
     }
 
     /// Empties the WAL if it has grown too large.

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
+use super::error::is_index_damage;
 use super::index::State;
 use super::rows::{
     COLUMN_COUNT, View, columns, memory, micros, scope_id, time, unexpected, visible,
@@ -140,7 +141,11 @@ fn count_all(db: &Connection, view: View, agent: &AgentId) -> Result<u64> {
         visible!()
     );
     if State::read(db)?.is_whole() {
-        return search::count(db, view, agent);
+        match search::count(db, view, agent) {
+            // The next search repairs it; a list needs none.
+            Err(error) if is_index_damage(&error) => (),
+            count => return count,
+        }
     }
     let mut select = db.prepare_cached(SQL)?;
     let parameters = params![view.scope, view.level(), view.now];

@@ -43,18 +43,15 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, params};
 
-use super::index::{Index, Live, add, live_columns, set_doc};
+use super::index::{Index, Live, NOTHING, State, add};
 use super::pool::Pool;
 use super::rows::unexpected;
 use super::schema::{TERMS, set_meta};
-use super::{OnReindex, Reindexing};
+use super::{OnReindex, Reindexing, mend, watch};
 use crate::error::Result;
 use crate::search::analysis;
-
-/// Less than any id: the index is still being emptied.
-const NOTHING: i64 = -1;
 
 /// How many blocks of the index, of about 4 kB each, one step removes. Few in tests, for many steps.
 const BLOCKS: i64 = if cfg!(test) { 16 } else { 256 };
@@ -73,18 +70,22 @@ pub(super) fn restart(db: &Connection) -> Result<()> {
     set_meta(db, "analysis", analysis::VERSION.into())?;
     set_meta(db, "reindexed", NOTHING)?;
     db.execute("DELETE FROM index_stats", [])?;
+    db.execute("UPDATE scopes SET indexed = 0 WHERE indexed <> 0", [])?;
     Ok(())
 }
 
 /// Makes the index anew from the start, also one that is just being made: what it holds so far may be
 /// damaged. How many records it holds.
 pub(super) fn run(pool: &Pool, on_reindex: &OnReindex) -> Result<u64> {
-    pool.write(|db| {
-        Index::of(db)?;
-        restart(db)
-    })?;
-    finish(pool, on_reindex)?;
+    anew(pool, on_reindex)?;
     pool.read(|db| number(db, "SELECT count(*) FROM records WHERE state = 0"))
+}
+
+/// Mends what else is derived from the records, and makes the index anew from the start.
+pub(super) fn anew(pool: &Pool, on_reindex: &OnReindex) -> Result<()> {
+    pool.read(|db| State::read(db)?.refuse_newer())?;
+    mend::run(pool)?;
+    finish(pool, on_reindex)
 }
 
 /// Does what is left to do.
@@ -123,6 +124,13 @@ pub(super) fn step(db: &Connection) -> Result<(Reindexing, bool)> {
 
 /// Removes blocks of the index, and at last makes it anew, empty, with the options that it must have.
 fn remove_some(db: &Connection) -> Result<i64> {
+    // Any of its tables may be lost.
+    db.execute_batch(
+        "CREATE TABLE IF NOT EXISTS terms_data (id INTEGER PRIMARY KEY, block BLOB);
+         CREATE TABLE IF NOT EXISTS terms_idx (
+             segid, term, pgno, PRIMARY KEY (segid, term)) WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS terms_config (k PRIMARY KEY, v) WITHOUT ROWID;",
+    )?;
     let sql = "DELETE FROM terms_data WHERE id IN (SELECT id FROM terms_data LIMIT ?1)";
     if db.execute(sql, [BLOCKS])? > 0 {
         return Ok(NOTHING);
@@ -131,19 +139,25 @@ fn remove_some(db: &Connection) -> Result<i64> {
     db.execute_batch(
         "DELETE FROM terms_config;
          INSERT INTO terms_config (k, v) VALUES ('version', 4);
-         DROP TABLE terms;",
+         DROP TABLE IF EXISTS terms;
+         DROP TABLE IF EXISTS terms_data;
+         DROP TABLE IF EXISTS terms_idx;
+         DROP TABLE IF EXISTS terms_config;",
     )?;
     db.execute_batch(TERMS)?;
+    watch::keep(db)?;
     Ok(0)
 }
 
 /// Indexes live records after this id; returns the id up to which it came, if there are more.
 fn index_some(db: &Connection, after: i64) -> Result<Option<i64>> {
-    const SQL: &str = concat!(
-        "SELECT ",
-        live_columns!(),
-        ", state FROM records WHERE id > ?1 ORDER BY id LIMIT ?2"
-    );
+    // With the level that does shadow each, whatever the row says.
+    const SQL: &str = "SELECT id, scope, level, CASE state WHEN 0 THEN ifnull((
+                   SELECT min(h.level) FROM records h
+                   WHERE h.scope = r.scope AND h.key = r.key AND h.state = 0
+                     AND h.level > r.level), 4) END,
+               doc, key, tags, content, state
+               FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2";
     let mut select = db.prepare_cached(SQL)?;
     let mut rows = select.query([after, RECORDS])?;
     let (mut records, mut bytes, mut last) = (0, 0, after);
@@ -153,7 +167,8 @@ fn index_some(db: &Connection, after: i64) -> Result<Option<i64>> {
         if row.get::<_, u8>(8)? == 0 {
             let live = Live::from_row(row)?;
             add(db, live.doc, &live.text)?;
-            set_doc(db, live.id, live.doc.to_rowid())?;
+            set_place(db, &live, row.get(3)?)?;
+            mend::tags(db, row)?;
         }
         records += 1;
         if bytes >= BYTES {
@@ -161,6 +176,14 @@ fn index_some(db: &Connection, after: i64) -> Result<Option<i64>> {
         }
     }
     Ok((records == RECORDS).then_some(last))
+}
+
+/// Keeps where the index has the record.
+fn set_place(db: &Connection, live: &Live, shadow: u8) -> Result<()> {
+    let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";
+    let values = params![live.id, shadow, live.doc.to_rowid()];
+    db.prepare_cached(sql)?.execute(values)?;
+    Ok(())
 }
 
 /// The bytes of the record's texts.

@@ -45,7 +45,7 @@ impl OnRepair {
         Self(Some(Arc::new(warn)))
     }
 
-    fn warn(&self) {
+    pub(super) fn warn(&self) {
         if let Some(warn) = self.0.clone() {
             // Where there can be no further thread, the repair counts for more than the warning.
             drop(thread::Builder::new().spawn(move || warn()));
@@ -75,9 +75,8 @@ impl Sqlite {
             Err(error) if is_index_damage(&error) => (),
             done => return done,
         }
-        self.pool.write(reindex::restart)?;
         // Nobody is told how far it is: a save or a delete holds its session's taint meanwhile.
-        reindex::finish(&self.pool, &OnReindex::default())?;
+        reindex::anew(&self.pool, &OnReindex::default())?;
         self.options.on_repair.warn();
         work()
     }

@@ -4,10 +4,13 @@
 //! transaction of its own together with the new number, so a file is always at a whole version, and
 //! processes that open it at once run each migration once.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::index::State;
-use super::reindex;
+use super::watch::facts;
+use super::{open, reindex};
 use crate::error::{Error, ErrorKind, Result};
 use crate::search::analysis;
 
@@ -35,7 +38,7 @@ INSERT INTO terms (terms, rank) VALUES ('automerge', 2);
 }
 
 /// - `meta` has numbers of the whole file: those of `reindex` and of `erase`.
-/// - A *scope* is one agent's records in one namespace.
+/// - A *scope* is one agent's records in one namespace; `indexed` is the sum of its `index_stats`.
 /// - A record's `state` is 0 live, 1 superseded, 2 deleted. `shadow` is the next higher level at
 ///   which its key is live, 4 if there is none. Both `shadow` and `doc` (see `layout`) are
 ///   kept up for live records only.
@@ -45,6 +48,7 @@ INSERT INTO terms (terms, rank) VALUES ('automerge', 2);
 ///   analysis as it is.
 /// - `removed_versions` has the highest number that a key had at a level, where its version was removed.
 /// - `index_stats` counts what `terms` holds, by scope and slot.
+/// - `index_facts` is one row of what there must be in the tables of `terms` (see `watch`).
 /// - `audit` is the chain that the module `audit` describes. SQLite keeps the highest number ever given
 ///   in `sqlite_sequence`, so a lost end shows.
 /// - `reads` has, of each session and version, after which entry of the audit the one first read the
@@ -61,6 +65,7 @@ CREATE TABLE scopes (
     namespace TEXT NOT NULL,
     agent     TEXT NOT NULL,
     next_seq  INTEGER NOT NULL DEFAULT 0,
+    indexed   INTEGER NOT NULL DEFAULT 0,
     UNIQUE (namespace, agent)
 ) STRICT;
 
@@ -109,6 +114,15 @@ CREATE TABLE removed_versions (
 "#,
     terms_table!(),
     r#"
+CREATE TABLE index_facts (
+    id        INTEGER PRIMARY KEY CHECK (id = 0),
+    ways      INTEGER NOT NULL,
+    structure BLOB    NOT NULL
+) STRICT;
+INSERT INTO index_facts
+"#,
+    facts!(),
+    r#";
 
 CREATE TABLE index_stats (
     scope   INTEGER NOT NULL REFERENCES scopes (id),
@@ -202,8 +216,8 @@ fn refuse_newer_file(db: &Connection) -> Result<()> {
 }
 
 /// Brings the file to [`VERSION`], and begins to make its index anew if that is of an older analysis.
-/// Whether the index is whole.
-pub(super) fn migrate(db: &mut Connection) -> Result<bool> {
+/// What the index is then.
+pub(super) fn migrate(db: &mut Connection) -> Result<open::Index> {
     while user_version(db)? < VERSION {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = user_version(&tx)?;
@@ -225,18 +239,68 @@ pub(super) fn migrate(db: &mut Connection) -> Result<bool> {
         tx.commit()?;
     }
     refuse_newer_file(db)?;
-    if State::read(db)?.analysis < analysis::VERSION {
+    let is_lost = State::read(db)?.is_lost();
+    if State::read(db)?.is_older() {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if State::read(&tx)?.analysis < analysis::VERSION {
+        if State::read(&tx)?.is_older() {
             reindex::restart(&tx)?;
         }
         tx.commit()?;
     }
-    Ok(State::read(db)?.is_whole())
+    Ok(match State::read(db)?.is_whole() {
+        _ if is_lost => open::Index::Lost,
+        true => open::Index::Whole,
+        false => open::Index::Begun,
+    })
 }
 
 fn user_version(db: &Connection) -> Result<u32> {
     Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// A table, an index or a trigger, and the statement that made it.
+type Objects = BTreeMap<String, (String, String)>;
+
+/// What a file has, but for what is SQLite's own.
+fn objects(db: &Connection) -> Result<Objects> {
+    let sql = "SELECT name, type, ifnull(sql, '') FROM sqlite_schema
+               WHERE substr(name, 1, 7) <> 'sqlite_'";
+    let mut select = db.prepare(sql)?;
+    let objects = select.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    Ok(objects.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What a file of this release has.
+fn expected() -> Result<Objects> {
+    let db = Connection::open_in_memory()?;
+    db.execute_batch(&MIGRATIONS.concat())?;
+    objects(&db)
+}
+
+/// How many tables and indexes the file lacks, has otherwise, or has besides.
+pub(super) fn differences(db: &Connection) -> Result<usize> {
+    let (found, expected) = (objects(db)?, expected()?);
+    let names: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+    let differs = |name: &&&String| found.get(**name) != expected.get(**name);
+    Ok(names.iter().filter(differs).count())
+}
+
+/// The tables that hold nothing but what the records say, besides FTS5's own.
+const DERIVED: [&str; 3] = ["index_facts", "index_stats", "record_tags"];
+
+/// Makes what is missing and can be made of the rest.
+pub(super) fn complete(db: &Connection) -> Result<()> {
+    let found = objects(db)?;
+    let expected = expected()?;
+    let missing = expected
+        .iter()
+        .filter(|(name, _)| !found.contains_key(*name));
+    for (name, (kind, sql)) in missing {
+        if kind == "index" || DERIVED.contains(&name.as_str()) {
+            db.execute_batch(sql)?;
+        }
+    }
+    Ok(())
 }
 
 /// Keeps a number of the whole file.

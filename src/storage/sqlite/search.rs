@@ -165,20 +165,24 @@ struct VisibleScope {
 impl VisibleScope {
     fn of(db: &Connection, view: View) -> Result<Self> {
         let sql = "SELECT slot, records FROM index_stats
-                   WHERE scope = ?1 AND records > 0 ORDER BY slot";
+                   WHERE scope = ?1 AND records <> 0 ORDER BY slot";
         let mut select = db.prepare_cached(sql)?;
         let mut rows = select.query([view.scope])?;
-        let (mut slots, mut records) = (Vec::new(), 0_u64);
+        let (mut slots, mut records, mut all) = (Vec::new(), 0_u64, 0_u64);
         while let Some(row) = rows.next()? {
-            let slot = row.get(0)?;
+            let slot = row.get(0).map_err(|_| index_damaged())?;
+            let count = u64::try_from(row.get::<_, i64>(1)?).map_err(|_| index_damaged())?;
+            all = all.saturating_add(count);
             let seen = sees(view.session, slot);
             if seen || planted!(PostingsOfAllLevels) {
                 slots.push(slot);
             }
             if seen || planted!(CorpusOfAllLevels) {
-                let count = row.get::<_, i64>(1)?;
-                records += u64::try_from(count).map_err(|_| unexpected("count"))?;
+                records = records.saturating_add(count);
             }
+        }
+        if i64::try_from(all) != Ok(indexed(db, view.scope)?) {
+            return Err(index_damaged());
         }
         Ok(Self {
             scope: view.scope,
@@ -192,6 +196,12 @@ impl VisibleScope {
         let mut select = db.prepare_cached("SELECT next_seq FROM scopes WHERE id = ?1")?;
         Ok(select.query_row([self.scope], |row| row.get(0))?)
     }
+}
+
+/// How many records of a scope the index has, by the other account.
+fn indexed(db: &Connection, scope: i64) -> Result<i64> {
+    let mut select = db.prepare_cached("SELECT indexed FROM scopes WHERE id = ?1")?;
+    Ok(select.query_row([scope], |row| row.get(0))?)
 }
 
 /// The records in these ranges that match.
@@ -289,7 +299,9 @@ impl Expired {
 
     fn correct_count(&self, indexed: u64) -> u64 {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        (indexed + count(self.shown.len())).saturating_sub(count(self.hidden.len()))
+        indexed
+            .saturating_add(count(self.shown.len()))
+            .saturating_sub(count(self.hidden.len()))
     }
 
     /// Corrects the list of a term; of the records that show again it gets those that are `wanted`.

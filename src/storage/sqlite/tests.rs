@@ -49,13 +49,14 @@ fn bench() -> Bench {
         .clock(clock.clone())
         .with_provider(sqlite.clone());
     let sessions = sessions(&store);
+    let db = Connection::open(path).unwrap();
     Bench {
         folder,
         sqlite,
         clock,
         store,
         sessions,
-        db: Connection::open(path).unwrap(),
+        db,
     }
 }
 

@@ -161,7 +161,7 @@ fn next_version(
         classification: grant.level(),
         tags: record.tags.clone(),
         agent: grant.agent().clone(),
-        version: last + 1,
+        version: following(last)?,
         created_at: time(created_at)?,
         updated_at: time(now.max(created_at))?,
         expires_at: record.expires_at,
@@ -333,6 +333,14 @@ fn live_version(row: &Row<'_>) -> Result<Live> {
         tags,
         content: row.get(8)?,
     })
+}
+
+/// The number after another. There is always one for what this crate wrote.
+fn following(version: u64) -> Result<u64> {
+    let next = version
+        .checked_add(1)
+        .filter(|next| i64::try_from(*next).is_ok());
+    next.ok_or_else(|| unexpected("version"))
 }
 
 /// The highest version that a key ever had at a level; 0 if none.

@@ -340,7 +340,7 @@ fn killed_at_any_moment_it_goes_on() {
         let then = Duration::from_micros(round * 1_700 % 9_000);
         let said = kill_after(start_child(&path), steps, then);
         let state = State::read(&bench.db).unwrap();
-        if state.analysis != analysis::VERSION {
+        if state.analysis != Some(analysis::VERSION) {
             continue;
         }
         kills += i32::from(state.reindexed.is_some());
