@@ -71,9 +71,7 @@ fn verification(found: Verification) -> Value {
 pub(crate) fn export(host: &Host, mut fields: Fields) -> Result<Value> {
     let path = fields.text("path")?;
     fields.finish()?;
-    let mut out = BufWriter::new(File::create(path).map_err(|error| io(&error))?);
-    let anchor = host.export_audit(&mut out)?;
-    out.flush().map_err(|error| io(&error))?;
+    let anchor = host.export_audit_to(path)?;
     Ok(json!({"count": anchor.entries, "anchor": anchor.to_string()}))
 }
 

@@ -4,6 +4,7 @@ mod backup;
 mod export;
 mod fields;
 mod import;
+mod json;
 pub(super) mod line;
 mod lineage;
 mod stats;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use strandline::storage::{InMemory, Namespace, VersionState};
-use strandline::{Classification, Draft, List, Memory, MemoryStore, Search, Session};
+use strandline::{
+    Classification, Draft, ErrorKind, Host, List, Memory, MemoryStore, Search, Session,
+};
 use tempfile::TempDir;
 
 use crate::providers::Home;
@@ -229,6 +231,80 @@ fn an_export_replaces_no_database() {
     let other = MemoryStore::open_in_memory().unwrap();
     assert_eq!(refused(&other), strandline::ErrorKind::AlreadyExists);
     assert_sound(&path);
+}
+
+/// Whatever takes a path to write to, beside a store that is open and has a WAL.
+#[test]
+fn nothing_is_written_over_what_belongs_to_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = MemoryStore::open(&path).unwrap();
+    fill(&store);
+    let before = exported(&store);
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("sub/link")).unwrap();
+    let other = MemoryStore::open_in_memory().unwrap();
+    let copy = folder.path().join("copy.db");
+    store.host().backup(&copy, |_| ()).unwrap();
+    for name in [
+        "memory.db",
+        "memory.db-wal",
+        "memory.db-shm",
+        "memory.db-journal",
+        "memory.db-WAL",
+        "sub/../memory.db-wal",
+        "sub/link/memory.db-wal",
+    ] {
+        let target = folder.path().join(name);
+        for store in [&store, &other] {
+            let host = store.host();
+            let results = [
+                host.export_to(&target).map(drop),
+                host.export_audit_to(&target).map(drop),
+            ];
+            for result in results {
+                assert_eq!(
+                    result.unwrap_err().kind(),
+                    ErrorKind::AlreadyExists,
+                    "{name}"
+                );
+            }
+        }
+        let kinds = [ErrorKind::AlreadyExists, ErrorKind::Busy];
+        let backup = store.host().backup(&target, |_| ()).unwrap_err().kind();
+        let restored = Host::restore_backup(&copy, &target).unwrap_err().kind();
+        assert!(
+            kinds.contains(&backup) && kinds.contains(&restored),
+            "{name}"
+        );
+        if name != "memory.db" {
+            let opened = MemoryStore::open(&target).unwrap_err().kind();
+            assert_eq!(opened, ErrorKind::AlreadyExists, "{name}");
+        }
+    }
+    let locks = crate::files::locks(&path);
+    // By any name, and without opening the file, at which SQLite's locks on it would go.
+    for name in ["hard", "soft"] {
+        let alias = folder.path().join(name);
+        match name {
+            "hard" => fs::hard_link(&path, &alias).unwrap(),
+            _ => std::os::unix::fs::symlink(&path, &alias).unwrap(),
+        }
+        let error = store.host().export_to(&alias).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{name}");
+        let error = Host::restore_backup(&alias, folder.path().join("new.db")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotAStore, "{name}");
+        assert_eq!(crate::files::locks(&path), locks, "{name}");
+        fs::remove_file(&alias).unwrap();
+    }
+    assert_eq!(exported(&store), before);
+    drop(store);
+    assert_eq!(exported(&MemoryStore::open(&path).unwrap()), before);
+    assert_sound(&path);
+
+    // Such a name that belongs to no database is one like any other.
+    let free = folder.path().join("notes-wal");
+    assert!(other.host().export_to(&free).is_ok());
 }
 
 /// Saves whenever something is written.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rusqlite::Connection;
-use strandline::{Draft, Error, ErrorKind, MemoryStore};
+use strandline::{Classification, Draft, Error, ErrorKind, MemoryStore};
 
 use crate::child;
 
@@ -31,6 +31,15 @@ fn refused_untouched(files: &[&Path]) -> Error {
     let error = refused(files[0]);
     assert!(files.iter().map(bytes).eq(before));
     error
+}
+
+/// How many locks there are on a file, where the system lists them.
+pub(crate) fn locks(path: &Path) -> usize {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let place = format!(":{} ", fs::metadata(path).unwrap().ino());
+    let all = fs::read_to_string("/proc/locks").unwrap_or_default();
+    all.lines().filter(|line| line.contains(&place)).count()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -263,6 +272,111 @@ fn a_newer_store_is_refused_untouched() {
     assert!(!path.with_extension("db-wal").exists());
 }
 
+/// Whoever has the file can add what runs when a memory is saved, or holds other things than it says.
+const ADDED: [&str; 7] = [
+    "CREATE TRIGGER lower AFTER INSERT ON records BEGIN
+         UPDATE records SET level = 0 WHERE id = new.id; END",
+    "CREATE TABLE more (x)",
+    "CREATE VIEW seen AS SELECT * FROM records",
+    "CREATE UNIQUE INDEX one ON records (content)",
+    "CREATE INDEX also ON records (content)",
+    "ALTER TABLE records ADD COLUMN more",
+    "DROP TABLE reads; CREATE TABLE reads (record, session, seq)",
+];
+
+#[test]
+fn a_store_to_which_something_was_added_is_refused_untouched() {
+    for added in ADDED {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, backup) = (
+            folder.path().join("memory.db"),
+            folder.path().join("backup.db"),
+        );
+        saved(&path);
+        let change = |path: &Path| {
+            Connection::open(path)
+                .unwrap()
+                .execute_batch(added)
+                .unwrap()
+        };
+        fs::copy(&path, &backup).unwrap();
+        change(&backup);
+        let error = strandline::Host::restore_backup(&backup, &path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotAStore, "{added}");
+        change(&path);
+        assert_eq!(
+            refused_untouched(&[&path]).kind(),
+            ErrorKind::NotAStore,
+            "{added}"
+        );
+    }
+    // What SQLite keeps for itself is nobody's.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    saved(&path);
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("ANALYZE")
+        .unwrap();
+    saved(&path);
+}
+
+#[test]
+fn no_trigger_runs_that_is_added_to_an_open_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = MemoryStore::open(&path).unwrap();
+    let high = store
+        .session("s-1", "agent")
+        .taint(Classification::Restricted)
+        .open()
+        .unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(ADDED[0])
+        .unwrap();
+    store.save(&high, Draft::new("k", "secret")).unwrap();
+    let low = store.session("s-2", "agent").open().unwrap();
+    assert!(store.get(&low, "k").unwrap().is_none());
+    assert!(store.get(&high, "k").unwrap().is_some());
+}
+
+#[test]
+fn a_wal_without_its_file_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let wal = folder.path().join("memory.db-wal");
+    fs::write(&wal, "what was saved last").unwrap();
+    assert_eq!(refused(&path).kind(), ErrorKind::Io);
+    assert_eq!(fs::read(&wal).unwrap(), b"what was saved last");
+    assert!(!path.exists());
+}
+
+/// SQLite would go on by the WAL, until that is brought into the file.
+#[test]
+fn nothing_is_acknowledged_into_a_file_that_was_emptied() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let store = MemoryStore::open(&path).unwrap();
+    let session = store.session("s-1", "agent").open().unwrap();
+    store.save(&session, Draft::new("k", "kept")).unwrap();
+    assert!(
+        fs::metadata(folder.path().join("memory.db-wal"))
+            .unwrap()
+            .len()
+            > 0
+    );
+    let whole = fs::read(&path).unwrap();
+    fs::File::create(&path).unwrap();
+    let error = store
+        .save(&session, Draft::new("other", "lost"))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    // Once its content is back, it goes on.
+    fs::write(&path, whole).unwrap();
+    store.save(&session, Draft::new("other", "kept")).unwrap();
+}
+
 #[test]
 fn without_shared_memory_it_does_not_open() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,23 +394,16 @@ fn without_shared_memory_it_does_not_open() {
 #[test]
 #[cfg(target_os = "linux")]
 fn opening_a_file_again_keeps_the_locks_on_it() {
-    use std::os::unix::fs::MetadataExt as _;
-
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let store = MemoryStore::open(&path).unwrap();
     let session = store.session("s", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "v")).unwrap();
-    let place = format!(":{} ", std::fs::metadata(&path).unwrap().ino());
-    let locks = || {
-        let all = std::fs::read_to_string("/proc/locks").unwrap();
-        all.lines().filter(|line| line.contains(&place)).count()
-    };
-    let before = locks();
+    let before = locks(&path);
     if before == 0 {
         eprintln!("skipped: this system doesn't list its locks");
         return;
     }
     drop(MemoryStore::open(&path).unwrap());
-    assert_eq!(locks(), before);
+    assert_eq!(locks(&path), before);
 }

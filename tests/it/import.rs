@@ -100,6 +100,32 @@ fn a_bad_line_is_reported_and_the_others_go_on() {
     );
 }
 
+/// Whoever looks a file through may go by the first of two fields, and a parser by the last.
+#[test]
+fn no_field_comes_twice() {
+    let whole = record(&json!({}));
+    let twice = |field: &str| whole.replacen('{', &format!("{{{field},"), 1);
+    let lines = [
+        twice(r#""classification":"RESTRICTED""#),
+        twice(r#""content":"canary-other""#),
+        twice(r#""cl\u0061ssification":"RESTRICTED""#),
+        whole.clone(),
+    ];
+    let store = MemoryStore::open_in_memory().unwrap();
+    let report = import(&store, &lines);
+    assert_eq!((report.imported, report.refused), (1, 3));
+    assert!(format!("{report:?}").contains("twice") && !format!("{report:?}").contains("canary"));
+
+    let header = r#"{"format":"strandline","version":1,"version":1}"#;
+    let error = store.host().import(header.as_bytes()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    for records in ["-1", "1.5", "18446744073709551616", "\"1\"", "[]"] {
+        let header = format!(r#"{{"format":"strandline","version":1,"records":{records}}}"#);
+        let error = store.host().import(header.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{records}");
+    }
+}
+
 #[test]
 fn a_report_lists_so_many_problems_and_counts_all() {
     let store = MemoryStore::open_in_memory().unwrap();

@@ -163,6 +163,10 @@ fn bad_rows_are_reported_and_the_others_go_on() {
         ("expired", record(&json!({"expired": "yes"}))),
         ("tags", record(&json!({"tags": [5]}))),
         ("lineage", record(&json!({"lineageId": 5}))),
+        (
+            "two levels",
+            record(&json!({})).replacen('{', "{\"classification\":\"RESTRICTED\",", 1),
+        ),
     ];
     for (what, value) in &bad {
         let (_folder, path) = database(&[

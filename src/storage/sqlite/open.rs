@@ -1,5 +1,6 @@
 //! Opening the file: what may be there, who may read it, and the settings of a connection.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::ErrorKind as IoKind;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
+use super::partial::{refuse_sidecar, sidecars};
 use super::{Durability, SqliteOptions, schema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::unpoisoned;
@@ -104,7 +106,7 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     // ours anew at each use, since it might plan otherwise for other values.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(64);
-    db.pragma_update(None, "trusted_schema", "OFF")?;
+    refuse_code(&db)?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     db.pragma_update(None, "secure_delete", "ON")?;
     db.pragma_update(None, "foreign_keys", "ON")?;
@@ -123,6 +125,14 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
     Ok(db)
 }
 
+/// Lets nothing run that is in the file: no release keeps a trigger or a view there.
+pub(super) fn refuse_code(db: &Connection) -> Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    db.pragma_update(None, "trusted_schema", "OFF")?;
+    Ok(())
+}
+
 /// Held while a file is made. Nothing else in this module opens the file but SQLite, since closing any
 /// descriptor of a file drops all POSIX locks that the process has on it, SQLite's too; and nobody in
 /// this process has locks on a file that is only just being made.
@@ -135,12 +145,27 @@ fn create(path: &Path, options: &SqliteOptions) -> Result<()> {
     {
         create_folder(folder)?;
     }
+    refuse_sidecar(path)?;
     let _making = unpoisoned(MAKING.lock());
+    refuse_lost(path)?;
     match new_file().open(path) {
         Err(error) if error.kind() == IoKind::AlreadyExists => Ok(()),
         Err(error) => Err(io_error(path, &error)),
         Ok(_) => Ok(()),
     }
+}
+
+/// Refuses to make a file beside what SQLite left of another one of that name: memories may be in it.
+fn refuse_lost(path: &Path) -> Result<()> {
+    let [wal, _, journal] = sidecars(path);
+    let has_content = |path: PathBuf| fs::metadata(path).is_ok_and(|info| info.len() > 0);
+    // Whoever makes the file makes it before what is beside it.
+    if (!has_content(wal) && !has_content(journal)) || path.exists() {
+        return Ok(());
+    }
+    let text = "the file is gone, but its WAL is there and holds what was saved last; put the file \
+                back, or move the WAL away to begin anew";
+    Err(Error::new(ErrorKind::Io, text))
 }
 
 #[cfg(unix)]
@@ -183,26 +208,68 @@ pub(super) fn check_kind(path: &Path) -> Result<()> {
 pub(super) struct Identity(Option<(u64, u64)>);
 
 impl Identity {
-    /// Where the system has no such numbers, it doesn't let a file be deleted that is open either.
     pub(super) fn of(path: &Path) -> Self {
+        Self::of_info(fs::metadata(path).ok().as_ref())
+    }
+
+    /// Where the system has no such numbers, it doesn't let a file be deleted that is open either.
+    fn of_info(info: Option<&fs::Metadata>) -> Self {
         #[cfg(unix)]
-        return Self(fs::metadata(path).ok().map(|info| {
+        return Self(info.map(|info| {
             use std::os::unix::fs::MetadataExt as _;
             (info.dev(), info.ino())
         }));
         #[cfg(not(unix))]
-        return Self(path.parent().map(|_| (0, 0)));
+        return Self(info.map(|_| (0, 0)));
     }
 
     /// Refuses to go on with a file that is no longer at the path: what is written to it is lost.
+    ///
+    /// Nor with one that was emptied: a store has a page at least, and SQLite would go on by its WAL.
     pub(super) fn check(self, path: &Path) -> Result<()> {
-        if Self::of(path) == self {
+        let found = fs::metadata(path).ok();
+        let is_empty = found.as_ref().is_some_and(|info| info.len() == 0);
+        if Self::of_info(found.as_ref()) == self && !is_empty {
             return Ok(());
         }
-        let text = "the store's file was deleted, moved or replaced since it was opened; put it back \
+        let text = "the store's file was deleted, moved, replaced or emptied since it was opened; put it back \
                     or open the store anew";
         Err(Error::new(ErrorKind::Io, text))
     }
+}
+
+/// The files that this process has open as stores, and how often. Opening and closing one of them in
+/// any other way would drop SQLite's POSIX locks on it.
+static OPEN: Mutex<BTreeMap<(u64, u64), usize>> = Mutex::new(BTreeMap::new());
+
+/// Says that a file is open, as long as it lives.
+#[derive(Debug)]
+pub(super) struct InUse(Identity);
+
+impl InUse {
+    pub(super) fn new(file: Identity) -> Self {
+        if let Some(id) = file.0 {
+            *unpoisoned(OPEN.lock()).entry(id).or_default() += 1;
+        }
+        Self(file)
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let Some(id) = self.0.0 else { return };
+        let mut open = unpoisoned(OPEN.lock());
+        if let Some(count) = open.get_mut(&id) {
+            *count = count.saturating_sub(1);
+        }
+        open.retain(|_, count| *count > 0);
+    }
+}
+
+/// Whether this process has the file open as a store, whatever name it is called by.
+pub(super) fn is_in_use(path: &Path) -> bool {
+    let id = Identity::of(path).0;
+    cfg!(unix) && id.is_some_and(|id| unpoisoned(OPEN.lock()).contains_key(&id))
 }
 
 /// Turns WAL mode on. SQLite doesn't wait here, whatever the busy timeout, so this does.

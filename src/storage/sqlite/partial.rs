@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::open::{io_error, named, new_file};
+use super::open::{io_error, is_in_use, named, new_file};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What SQLite may keep beside a database.
@@ -31,8 +31,12 @@ pub(crate) struct Partial {
 
 impl Partial {
     /// A new empty file for the place.
+    ///
+    /// # Errors
+    /// Those of the file system, and `AlreadyExists` for [a database's own](refuse_sidecar).
     pub(crate) fn beside(place: &Path) -> Result<Self> {
         let named = |error: &Error| named(place, error);
+        refuse_sidecar(place).map_err(|error| named(&error))?;
         remove_left_over(place);
         let name = place.file_name();
         let name = name.ok_or_else(|| named(&Error::invalid("`path` must name a file")))?;
@@ -122,6 +126,23 @@ pub(super) fn remove_sidecars(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Refuses a name by which SQLite finds what belongs to a database that is there.
+pub(super) fn refuse_sidecar(place: &Path) -> Result<()> {
+    let name = place.file_name().unwrap_or_default();
+    let bytes = name.as_encoded_bytes();
+    let owner = SIDECARS.iter().find_map(|ending| {
+        let (owner, end) = bytes.split_at_checked(bytes.len().checked_sub(ending.len())?)?;
+        // Some file systems don't tell cases apart.
+        let owner = std::str::from_utf8(owner).ok()?;
+        (!owner.is_empty() && end.eq_ignore_ascii_case(ending.as_bytes())).then_some(owner)
+    });
+    let Some(owner) = owner.filter(|owner| place.with_file_name(owner).exists()) else {
+        return Ok(());
+    };
+    let text = format!("a file of this name belongs to the database `{owner}` beside it");
+    Err(Error::new(ErrorKind::AlreadyExists, text))
+}
+
 /// Refuses a place where something is, or beside which an old WAL would become the new file's.
 pub(crate) fn refuse_taken(place: &Path) -> Result<()> {
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
@@ -132,8 +153,8 @@ pub(crate) fn refuse_taken(place: &Path) -> Result<()> {
     Err(named(place, &Error::new(ErrorKind::AlreadyExists, text)))
 }
 
-/// Refuses a place where a database is. One that is open has something beside it; another one is looked
-/// into, which is all right since nobody in this process has locks on it.
+/// Refuses a place where a database is. One that is open is known or has something beside it; another one
+/// is looked into, which is all right since nobody in this process has locks on it.
 pub(crate) fn refuse_database(place: &Path) -> Result<()> {
     let begins = || {
         let mut start = [0; MAGIC.len()];
@@ -141,7 +162,8 @@ pub(crate) fn refuse_database(place: &Path) -> Result<()> {
         file.and_then(|mut file| file.read_exact(&mut start))
             .is_ok_and(|()| start == *MAGIC)
     };
-    if !sidecars(place).iter().any(|path| path.exists()) && !begins() {
+    let is_open = is_in_use(place) || sidecars(place).iter().any(|path| path.exists());
+    if !is_open && !begins() {
         return Ok(());
     }
     let text = "there is a database, which an export doesn't replace";

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::SqliteOptions;
 use super::group::{Group, Leader};
-use super::open::{self, Identity};
+use super::open::{self, Identity, InUse};
 use super::watch::Watch;
 use crate::error::Result;
 use crate::sync::unpoisoned;
@@ -45,6 +45,7 @@ const LOOKING: u64 = 10;
 pub(super) struct Pool {
     path: PathBuf,
     file: Identity,
+    _in_use: InUse,
     opened: Instant,
     /// When the file was last seen at its path, in milliseconds since it was opened.
     seen: AtomicU64,
@@ -81,8 +82,10 @@ impl Pool {
             wal: wal.into(),
             wal_limit: WAL_LIMIT,
         };
+        let file = Identity::of(&path);
         Self {
-            file: Identity::of(&path),
+            file,
+            _in_use: InUse::new(file),
             opened: Instant::now(),
             seen: AtomicU64::new(0),
             path,

@@ -56,7 +56,7 @@ pub(crate) fn restore(backup: &Path, target: &Path) -> Result<u64> {
 fn refuse_unfinished(backup: &Path) -> Result<()> {
     let [wal, shm, journal] = sidecars(backup);
     let has_content = |path| fs::metadata(path).is_ok_and(|info| info.len() > 0);
-    if has_content(wal) || has_content(journal) || shm.exists() {
+    if has_content(wal) || has_content(journal) || shm.exists() || open::is_in_use(backup) {
         let text = "it is a store in use, or was cut off; restore from what `backup` made";
         return Err(Error::new(ErrorKind::NotAStore, text));
     }
@@ -68,7 +68,7 @@ fn check(path: &Path) -> Result<u64> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    db.pragma_update(None, "trusted_schema", "OFF")?;
+    open::refuse_code(&db)?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     schema::refuse_all_but_ours(&mut db)?;
     refuse_cut(&db, path)?;

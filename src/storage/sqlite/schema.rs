@@ -5,6 +5,7 @@
 //! processes that open it at once run each migration once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -211,7 +212,11 @@ fn refuse_newer(version: u32) -> Result<()> {
 
 /// Refuses a store that a newer release wrote or indexed.
 fn refuse_newer_file(db: &Connection) -> Result<()> {
-    refuse_newer(user_version(db)?)?;
+    let version = user_version(db)?;
+    refuse_newer(version)?;
+    if version == VERSION {
+        refuse_foreign_objects(db)?;
+    }
     State::read(db)?.refuse_newer()
 }
 
@@ -271,10 +276,33 @@ fn objects(db: &Connection) -> Result<Objects> {
 }
 
 /// What a file of this release has.
-fn expected() -> Result<Objects> {
+fn expected() -> Result<&'static Objects> {
+    static MADE: OnceLock<Objects> = OnceLock::new();
+    if let Some(made) = MADE.get() {
+        return Ok(made);
+    }
     let db = Connection::open_in_memory()?;
     db.execute_batch(&MIGRATIONS.concat())?;
-    objects(&db)
+    let made = objects(&db)?;
+    Ok(MADE.get_or_init(|| made))
+}
+
+/// Refuses a file of this version in which something was added or made otherwise: a trigger that lowers
+/// the level of what is saved, a column of another meaning. What is missing is for [`complete`].
+fn refuse_foreign_objects(db: &Connection) -> Result<()> {
+    let expected = expected()?;
+    // Statements of FTS5's own tables are its own business, and its releases'.
+    let is_its_own = |name: &str| name.starts_with("terms_");
+    let is_ours = |name: &String, made: &(String, String)| {
+        let same = |ours: &(String, String)| ours == made || is_its_own(name);
+        expected.get(name).is_some_and(same)
+    };
+    if objects(db)?.iter().all(|(name, made)| is_ours(name, made)) {
+        return Ok(());
+    }
+    let text = "a table, an index, a trigger or a view was added to the store, or made otherwise than a \
+                store's; remove it, or restore a backup";
+    Err(Error::new(ErrorKind::NotAStore, text))
 }
 
 /// How many tables and indexes the file lacks, has otherwise, or has besides.

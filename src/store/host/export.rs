@@ -2,7 +2,8 @@
 //!
 //! The format is in `import.md`, which is the documentation of [`Host::import`].
 
-use std::io::{self, BufWriter, Write};
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::{Host, line};
@@ -64,7 +65,8 @@ impl Host {
     ///
     /// # Errors
     /// As [`export`](Self::export), and [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file is a
-    /// database, such as the store itself. A file that was there stays as it is then.
+    /// database, such as the store itself, or belongs to one, as a WAL does. A file that was there stays as
+    /// it is then.
     ///
     /// ```
     /// use strandline::MemoryStore;
@@ -77,11 +79,16 @@ impl Host {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn export_to(&self, path: impl AsRef<Path>) -> Result<u64> {
-        let path = absolute(path.as_ref())?;
-        refuse_database(&path)?;
-        let mut file = Partial::beside(&path)?;
-        let count = self.export(io::Write::by_ref(file.file()))?;
-        file.replace()?;
-        Ok(count)
+        export_file(path.as_ref(), |file| self.export(file))
     }
+}
+
+/// Writes a file that has its name when it is complete.
+pub(super) fn export_file<T>(path: &Path, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+    let path = absolute(path)?;
+    refuse_database(&path)?;
+    let mut file = Partial::beside(&path)?;
+    let written = write(file.file())?;
+    file.replace()?;
+    Ok(written)
 }

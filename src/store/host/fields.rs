@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::json::{self, Fault};
 use crate::clock::to_micros;
 use crate::error::Error;
 use crate::record::{Limits, MemoryKey, Tag, check_limit, parse_key, parse_tag};
@@ -32,12 +33,12 @@ pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
     pub(super) fn parse(json: &[u8]) -> Result<Self, Bad> {
-        match serde_json::from_slice(json) {
+        match json::parse(json) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
             Ok(_) => Err(Bad::new("a record must be a JSON object")),
-            Err(error) => Err(Bad::new(format!(
-                "a record must be JSON, which this isn't from column {} on",
-                error.column()
+            Err(Fault::Twice) => Err(Bad::new("a record must have no field twice")),
+            Err(Fault::Syntax(column)) => Err(Bad::new(format!(
+                "a record must be JSON, which this isn't from column {column} on"
             ))),
         }
     }

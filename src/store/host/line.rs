@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::fields::{Bad, Fields};
+use super::json::{self, Fault};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{Limits, Memory};
 use crate::session::SessionState;
@@ -71,19 +72,35 @@ pub(in crate::store) fn cant_write(error: &io::Error) -> Error {
 
 /// The first line: how many records it promises.
 pub(super) fn read_header(line: &[u8]) -> Result<Option<u64>> {
-    let header: Map<String, Value> = serde_json::from_slice(line).unwrap_or_default();
-    let number = |name| header.get(name).and_then(Value::as_u64);
+    let header = match json::parse(line) {
+        Ok(Value::Object(header)) => header,
+        Err(Fault::Twice) => return Err(Error::invalid("the first line has a field twice")),
+        _ => Map::new(),
+    };
     if header.get("format").and_then(Value::as_str) != Some(FORMAT) {
         let text = "the first line must be {\"format\":\"strandline\",\"version\":1}";
         return Err(Error::invalid(text));
     }
-    match number("version") {
-        Some(VERSION) => Ok(number("records")),
+    match header.get("version").and_then(Value::as_u64) {
+        Some(VERSION) => records(&header),
         Some(version) if version > VERSION => Err(Error::new(
             ErrorKind::NewerVersion,
             format!("the file has format {version}; this release reads up to {VERSION}"),
         )),
         _ => Err(Error::invalid("`version` in the first line must be 1")),
+    }
+}
+
+/// How many lines the first one tells of, if it does.
+fn records(header: &Map<String, Value>) -> Result<Option<u64>> {
+    match header.get("records") {
+        None | Some(Value::Null) => Ok(None),
+        Some(number) => match number.as_u64() {
+            Some(number) => Ok(Some(number)),
+            None => Err(Error::invalid(
+                "`records` in the first line must be the number of lines that follow",
+            )),
+        },
     }
 }
 

@@ -1,8 +1,10 @@
 //! The audit's chain: checked, and copied out.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use super::Host;
+use super::export::export_file;
 use crate::audit::{Anchor, Link, Verification, Walk, write_line};
 use crate::error::{Error, Result};
 use crate::policy::Gate;
@@ -78,6 +80,31 @@ impl Host {
             Ok(())
         })?;
         Ok(written)
+    }
+
+    /// The same to a file, which only its owner can read.
+    ///
+    /// It has its name when it is complete and on the disk; a file that has it is replaced then.
+    ///
+    /// # Errors
+    /// As [`export_audit`](Self::export_audit), and [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the
+    /// file is a database or belongs to one. A file that was there stays as it is then.
+    ///
+    /// ```
+    /// use strandline::MemoryStore;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let store = MemoryStore::open_in_memory()?;
+    /// store.session("s-1", "agent").open()?;
+    /// let path = folder.path().join("audit.jsonl");
+    /// assert_eq!(store.host().export_audit_to(&path)?.entries, 1);
+    /// assert!(std::fs::read_to_string(&path)?.starts_with(r#"{"seq":1,"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn export_audit_to(&self, path: impl AsRef<Path>) -> Result<Anchor> {
+        export_file(path.as_ref(), |file| {
+            self.export_audit(BufWriter::new(file))
+        })
     }
 
     /// Shows each link up to the last that there is now. Returns how many entries are counted now.
