@@ -272,6 +272,11 @@ impl StoreBuilder {
     /// Warns each time that the store found its search index damaged and has made it anew. Nothing is lost
     /// by it, but something has damaged the file.
     ///
+    /// A search notices when a part of the index is lost: a table, rows that lead to its terms, a segment, the
+    /// counts; and what its blocks hold where that can't be right. A block whose bytes were exchanged for
+    /// others that could be right, or a changed way to a term, it notices only when it finds nothing for it;
+    /// [`Host::check`](crate::Host::check) always does. Lists and reads by key don't use that index.
+    ///
     /// The function is called after the repair, in a thread of its own.
     ///
     /// ```

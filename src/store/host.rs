@@ -90,6 +90,9 @@ impl Host {
     /// Makes the search index anew from the records, those of every namespace and agent, and returns
     /// how many live ones there are.
     ///
+    /// It also mends what else is derived from them: what lists look for by tag, which level shadows a
+    /// record, and the indexes of the file's tables.
+    ///
     /// It is for a file whose index was damaged; after a change of the analysis
     /// [`open`](crate::MemoryStore::open) does it by itself. Others may read and write meanwhile, and
     /// find what they always find, only more slowly. Where another process is just at it, both begin again

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use strandline::storage::Durability;
@@ -46,7 +46,7 @@ fn fill(path: &Path) {
             let draft = Draft::new(format!("key {number}"), words.join(" "));
             draft.tag(format!("tag {}", number % 5))
         };
-        let keys = (place * 10..KEYS - place * 10).map(draft);
+        let keys = (place * 5..KEYS - place * 5).map(draft);
         store.save_all(session, keys).unwrap();
         let again = (30..34)
             .map(|number| draft(number + 100))
@@ -80,17 +80,21 @@ struct Seen {
 fn look(store: &MemoryStore, sessions: &[Session]) -> Result<Seen, Error> {
     let (mut found, mut listed) = (Vec::new(), Vec::new());
     for session in [&sessions[0], &sessions[3]] {
-        for number in (0..KEYS * 40).step_by(93) {
+        for number in (0..KEYS * 40).step_by(397) {
             let query = format!("{} key {}", word(number), word(number + 20));
             let hits = store.search(session, Search::new(query).max_results(70))?;
-            let hit = |hit: &strandline::Hit| (hit.memory.key.as_str().to_owned(), hit.score.to_bits());
+            let hit =
+                |hit: &strandline::Hit| (hit.memory.key.as_str().to_owned(), hit.score.to_bits());
             found.push(hits.iter().map(hit).collect());
         }
         for tag in ["", "tag 1", "tag 4", "again"] {
             let list = List::new().limit(200).count();
             let list = if tag.is_empty() { list } else { list.tag(tag) };
             let page = store.list(session, list)?;
-            let keys = page.memories.iter().map(|memory| memory.key.as_str().to_owned());
+            let keys = page
+                .memories
+                .iter()
+                .map(|memory| memory.key.as_str().to_owned());
             listed.push((keys.collect(), page.total));
         }
     }
@@ -111,7 +115,7 @@ fn contents(store: &MemoryStore, sessions: &[Session]) -> Result<Vec<Option<Stri
 /// Everything else that there is to call; each may fail, but by damage.
 fn call_all(store: &MemoryStore, sessions: &[Session], path: &Path) -> Vec<Error> {
     let host = store.host();
-    let now = Utc::now();
+    let later: DateTime<Utc> = "2100-01-01T00:00:00Z".parse().unwrap();
     let mut out = Vec::new();
     let beside = path.with_extension("backup");
     let results: [Result<(), Error>; 20] = [
@@ -139,7 +143,7 @@ fn call_all(store: &MemoryStore, sessions: &[Session], path: &Path) -> Vec<Error
         host.stats().map(drop),
         host.agent_stats("agent").map(drop),
         host.erase("agent", "key 40").map(drop),
-        host.purge(now + TimeDelta::days(1)).map(drop),
+        host.purge(later).map(drop),
         host.erase_session("s-other").map(drop),
         host.erase_agent("agent").map(drop),
     ];
@@ -182,7 +186,7 @@ impl Damage {
 
     /// Whether memories are read from what is damaged.
     fn is_of_memories(&self) -> bool {
-        let kept = self.is_of_column("records", &["doc", "lineage", "session", "ended_at"])
+        let kept = self.is_of_column("records", &["doc"])
             || self.is_of_column("scopes", &["next_seq", "indexed"]);
         self.is_of(&["records", "scopes"]) && !kept
     }
@@ -213,10 +217,11 @@ impl Damage {
 
     /// Whether nothing in the file tells that it is otherwise than it was.
     fn is_untold(&self) -> bool {
-        self.is_of(&["reads", "readers"])
+        self.is_of(&["reads", "readers", "meta"])
             || self.is_of_column(
                 "records",
                 &[
+                    "id",
                     "created_at",
                     "updated_at",
                     "expires_at",
@@ -292,7 +297,7 @@ fn of_table(db: &Connection, table: &str, all: &mut Vec<Damage>) {
         };
         for other in others {
             let other = other.replace("{}", column);
-            for rows in &rows[usize::from(table != "meta")..] {
+            for rows in &rows[2..] {
                 add(
                     Some(column),
                     format!(
@@ -405,6 +410,17 @@ impl Faults {
     }
 }
 
+/// Those of the tables that are asked for; else what is lost whole, and a part of the rest.
+fn chosen(all: Vec<Damage>) -> Vec<Damage> {
+    let asked = std::env::var("STRANDLINE_DAMAGES").ok();
+    let is_chosen = |(place, damage): &(usize, Damage)| match &asked {
+        Some(tables) => tables.split(',').any(|table| damage.table == table),
+        None => damage.sql.ends_with("true") || place % 11 == 0,
+    };
+    let chosen = all.into_iter().enumerate().filter(is_chosen);
+    chosen.map(|(_, damage)| damage).collect()
+}
+
 #[test]
 fn whatever_is_damaged_is_no_panic_and_no_bug_and_what_is_derived_comes_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -420,6 +436,7 @@ fn whatever_is_damaged_is_no_panic_and_no_bug_and_what_is_derived_comes_back() {
     drop((sessions, store));
     let all = damages(&file);
     assert!(all.len() > 300, "{}", all.len());
+    let all = chosen(all);
     let (next, faults) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for worker in 0..4 {

@@ -229,6 +229,8 @@ impl Check {
             self.found.add(ProblemKind::Terms, 1, None);
         }
         if self.held.is_none() {
+            let is_lost = State::read(&self.db)?.is_lost();
+            self.found.add(ProblemKind::Index, u64::from(is_lost), None);
             return Ok(());
         }
         let changed = u64::from(!watch::is_right(&self.db)?);

@@ -3,7 +3,7 @@
 //! One connection writes, in `BEGIN IMMEDIATE` transactions that the threads share (see `group`); a small pool of others reads, each read
 //! in one snapshot. The file is in WAL mode, so readers and the writer don't wait for each other, and
 //! several processes may share it. Where a search, a save or a deletion finds the index damaged, it
-//! makes the index anew from the records, in one transaction, and tries once more.
+//! makes the index anew from the records, and tries once more. What is noticed when is in `watch`.
 
 mod audit;
 mod backup;
