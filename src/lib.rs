@@ -106,6 +106,7 @@ mod sync;
 pub mod audit;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod guide;
 pub mod lineage;
 #[cfg(feature = "mcp")]
 pub mod mcp;
