@@ -29,6 +29,7 @@ pub mod provider {}
 #[doc = include_str!("guide/operating.md")]
 pub mod operating {}
 
+#[expect(clippy::doc_markdown, reason = "names of products aren't code")]
 #[doc = include_str!("guide/comparison.md")]
 pub mod comparison {}
 

@@ -51,7 +51,7 @@ use crate::record::{Memory, MemoryKey};
 ///    agent reaches no history. A scope that was never written to is empty, not an error.
 /// 2. **Visibility.** `get`, `list` and `search` return exactly the *visible* records: of each key,
 ///    the live and unexpired record of the highest level that
-///    [can flow to](Classification::can_flow_to) the grant's; every other record is as if it weren't
+///    [can flow to](crate::Classification::can_flow_to) the grant's; every other record is as if it weren't
 ///    there. No value, order, score, count or error of these methods depends on a record that the
 ///    grant can't see.
 /// 3. **Level.** `save` stores every record at exactly the grant's level, and otherwise just as the
@@ -77,7 +77,7 @@ use crate::record::{Memory, MemoryKey};
 ///    if a lower one is visible, or [`Deletion::NotFound`]. A deleted record is not live any more;
 ///    what it shadowed shows again.
 /// 9. **List.** `list` returns visible records in ascending byte order of their keys, those after
-///    `after` and with the `tag` (compared by [`Tag::folded`]), at most `limit`; `more` says whether
+///    `after` and with the `tag` (compared by [`Tag::folded`](crate::Tag::folded)), at most `limit`; `more` says whether
 ///    another one follows, `total` counts all with the tag.
 /// 10. **Search.** `search` returns the visible records that share a term with the query, best first,
 ///     with the scores that [`search`](crate::search) defines, which count the visible records alone;
