@@ -62,6 +62,19 @@ use crate::session::{AgentId, SessionId};
 use crate::storage::Namespace;
 
 /// What a session, or the host on its behalf, set out to do.
+///
+/// ```
+/// use strandline::audit::{Action, Query};
+/// use strandline::{Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// store.delete(&session, "k")?;
+/// let actions: Vec<_> = store.host().audit(&Query::default())?.iter().map(|e| e.facts.action).collect();
+/// assert_eq!(actions, [Action::Delete, Action::Save, Action::Open]); // newest first
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -149,6 +162,18 @@ impl Action {
 }
 
 /// What became of it.
+///
+/// ```
+/// use strandline::audit::{Decision, Query};
+/// use strandline::{Classification, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").ceiling(Classification::Internal).open()?;
+/// assert!(session.raise(Classification::Restricted, "too high").is_err());
+/// let refused = Query { decision: Some(Decision::Refused), ..Query::default() };
+/// assert_eq!(store.host().audit(&refused)?.len(), 1); // and not its opening, which was allowed
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -173,6 +198,18 @@ impl Decision {
 }
 
 /// One entry's facts. `Debug` shows no key.
+///
+/// ```
+/// use strandline::audit::{Facts, Query};
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&session, Draft::new("door-code", "4711"))?;
+/// let Facts { level, version, .. } = store.host().audit(&Query::default())?[0].facts;
+/// assert_eq!((level, version), (Classification::Internal, Some(1)));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// When.
@@ -213,6 +250,20 @@ impl fmt::Debug for Facts {
 }
 
 /// One entry of the audit.
+///
+/// ```
+/// use strandline::audit::{Digest, Query};
+/// use strandline::{Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("door-code", "the code is 4711"))?;
+/// let entries = store.host().audit(&Query::default())?;
+/// let [save, open] = &entries[..] else { panic!("two entries") };
+/// assert_eq!(save.hash, Digest::of_entry(&open.hash, save.seq, &save.facts));
+/// assert!(!serde_json::to_string(save)?.contains("4711")); // never a content
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The entry's place: 1 for the first, then rising by one.
@@ -227,6 +278,34 @@ pub struct Entry {
 /// Facts on their way into a provider that belong to no write: a refusal, or a tool call.
 ///
 /// Only the gate makes one, so nothing else can write to the audit.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::audit::{Decision, Event};
+/// use strandline::storage::{InMemory, StorageProvider};
+/// use strandline::{ErrorKind, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn append(&self, event: &Event) -> Result<()> {
+///         assert_eq!(event.facts().decision, Decision::Refused);
+///         self.0.append(event)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, history, audit, reindex,
+/// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// let error = store.delete(&session, "nothing here").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Event {
     facts: Facts,

@@ -7,6 +7,22 @@ use std::fmt;
 ///
 /// Kinds are grouped by who can act: the caller (`InvalidArgument` to `SessionMismatch`), the host's
 /// file or machine (`NotAStore` to `Unsupported`), or this crate (`Internal`).
+///
+/// ```
+/// use strandline::{Classification, Draft, ErrorKind, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let high = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&high, Draft::new("door-code", "4711"))?;
+///
+/// let low = store.session("s-2", "agent").open()?;
+/// match store.delete(&low, "door-code").unwrap_err().kind() {
+///     ErrorKind::NotFound => {} // what is above a session is not there
+///     ErrorKind::Busy | ErrorKind::Full => println!("again later"),
+///     kind => panic!("{}", kind.code()),
+/// }
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -104,6 +120,19 @@ pub struct Error {
 }
 
 /// This crate's results.
+///
+/// ```
+/// use strandline::{Classification, MemoryStore, Session};
+///
+/// /// A session that never reads above `INTERNAL`.
+/// fn support(store: &MemoryStore, id: &str) -> strandline::Result<Session> {
+///     store.session(id, "agent").ceiling(Classification::Internal).open()
+/// }
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// assert_eq!(support(&store, "s-1")?.ceiling(), Classification::Internal);
+/// # Ok::<(), strandline::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {

@@ -51,6 +51,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Guides
+//!
+//! A [tutorial](guide::tutorial), a [cookbook](guide::cookbook), the [design](guide::design) with its
+//! invariants, how to write a [provider](guide::provider), how to [operate](guide::operating) a store, a
+//! [comparison](guide::comparison) with other memory systems, and a [FAQ](guide::faq).
+//!
 //! # How the parts relate
 //!
 //! - A [`Classification`] is one of four levels. Information may flow upwards only.
@@ -107,6 +113,7 @@ mod sync;
 pub mod audit;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod guide;
 pub mod lineage;
 #[cfg(feature = "mcp")]
 pub mod mcp;

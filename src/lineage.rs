@@ -94,6 +94,26 @@ impl VersionId {
 }
 
 /// A version with who saved it and when, without its content.
+///
+/// ```
+/// use strandline::lineage::{Origin, Trace, VersionId};
+/// use strandline::storage::Namespace;
+/// use strandline::{Draft, MemoryStore};
+///
+/// let store = MemoryStore::builder().lineage(true).open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("notes", "Ada likes tea"))?;
+/// store.save(&session, Draft::new("unread", "Bob likes coffee"))?;
+/// store.get(&session, "notes")?;
+/// let order = store.save(&session, Draft::new("order", "jasmine"))?;
+/// let order = VersionId::of(Namespace::MEMORY, &order);
+///
+/// let found = store.host().derived_from(&order, &Trace::default())?;
+/// let Origin { id, session, .. } = &found.steps[0].origin;
+/// assert_eq!((id.key.as_str(), session.as_str()), ("notes", "s-1"));
+/// assert!(!serde_json::to_string(&found)?.contains("Ada likes tea")); // without its content
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Origin {
     /// Which version.
@@ -121,6 +141,38 @@ impl Origin {
 /// What a read found, on its way into a provider.
 ///
 /// Only the gate makes one.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::lineage::Reading;
+/// use strandline::storage::{InMemory, StorageProvider};
+/// use strandline::{Classification, Draft, MemoryStore, Result, Search};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn note_read(&self, reading: &Reading) -> Result<()> {
+///         assert_eq!(reading.session().as_str(), "s-2");
+///         assert!(reading.facts().is_none()); // the audit of reads is off
+///         assert_eq!(reading.versions().len(), 1); // and not what is above the session
+///         self.0.note_read(reading)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, trail, sources, derivations, versions, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().lineage(true).with_provider(Arc::new(Mine::default()));
+/// let high = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&high, Draft::new("allergy", "Ada can't drink tea"))?;
+/// let low = store.session("s-2", "agent").open()?;
+/// store.save(&low, Draft::new("notes", "Ada likes tea"))?;
+/// assert_eq!(store.search(&low, Search::new("tea"))?.len(), 1);
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Reading {
     session: SessionId,
@@ -179,6 +231,25 @@ impl Default for Trace {
 }
 
 /// A version in a trace.
+///
+/// ```
+/// use strandline::lineage::{Trace, VersionId};
+/// use strandline::storage::Namespace;
+/// use strandline::{Draft, MemoryStore};
+///
+/// let store = MemoryStore::builder().lineage(true).open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("notes", "Ada likes tea"))?;
+/// store.save(&session, Draft::new("unread", "Bob likes coffee"))?;
+/// store.get(&session, "notes")?;
+/// let order = store.save(&session, Draft::new("order", "jasmine"))?;
+/// let order = VersionId::of(Namespace::MEMORY, &order);
+///
+/// let found = store.host().derived_from(&order, &Trace::default())?;
+/// assert_eq!(found.steps.len(), 1); // not what the session never read
+/// assert_eq!((found.steps[0].distance, &found.steps[0].via), (1, &order));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// The version.
@@ -191,6 +262,25 @@ pub struct Step {
 }
 
 /// What a trace found.
+///
+/// ```
+/// use strandline::lineage::{Trace, VersionId};
+/// use strandline::storage::Namespace;
+/// use strandline::{Draft, MemoryStore};
+///
+/// let store = MemoryStore::builder().lineage(true).open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("notes", "Ada likes tea"))?;
+/// store.save(&session, Draft::new("unread", "Bob likes coffee"))?;
+/// store.get(&session, "notes")?;
+/// let order = store.save(&session, Draft::new("order", "jasmine"))?;
+/// let order = VersionId::of(Namespace::MEMORY, &order);
+///
+/// let none = Trace { limit: 0, ..Trace::default() };
+/// let found = store.host().derived_from(&order, &none)?;
+/// assert_eq!((found.steps.len(), found.complete), (0, false)); // there is more
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lineage {
     /// Each version once, the nearest first.
@@ -200,6 +290,25 @@ pub struct Lineage {
 }
 
 /// Why a version has the level that it has.
+///
+/// ```
+/// use strandline::audit::Action;
+/// use strandline::lineage::{VersionId, Why};
+/// use strandline::storage::Namespace;
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// let saved = store.save(&session, Draft::new("door-code", "4711"))?;
+/// let id = VersionId::of(Namespace::MEMORY, &saved);
+/// let Why { saved, cause } = store.host().why(&id)?.expect("it was saved");
+/// assert_eq!(saved.facts.action, Action::Save);
+/// assert_eq!(cause.map(|entry| entry.facts.action), Some(Action::Open)); // it was opened there
+///
+/// let never = VersionId { version: 2, ..id };
+/// assert!(store.host().why(&never)?.is_none());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Why {
     /// The audit's entry of the save: in which session, when, at which level.

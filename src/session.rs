@@ -100,6 +100,20 @@ id! {
 /// One rise of a session's taint.
 ///
 /// `Debug` doesn't show the reason.
+///
+/// ```
+/// use strandline::{Classification, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// session.raise(Classification::Internal, "opened the wiki")?;
+/// session.raise(Classification::Public, "no rise")?;
+/// let raises = session.raises();
+/// assert_eq!(raises.len(), 1);
+/// assert_eq!((raises[0].from, raises[0].to), (Classification::Public, Classification::Internal));
+/// assert!(!format!("{:?}", raises[0]).contains("wiki"));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raise {
     /// The taint before.

@@ -63,6 +63,21 @@ impl FromStr for Anchor {
 }
 
 /// What came of a verification.
+///
+/// ```
+/// use strandline::MemoryStore;
+/// use strandline::audit::{Verification, verify_export};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// let mut lines = Vec::new();
+/// store.host().export_audit(&mut lines)?;
+/// match verify_export(&lines[..], None)? {
+///     Verification::Sound(anchor) => assert_eq!(anchor.entries, 1),
+///     Verification::Broken(flaw) => panic!("broken at {}", flaw.seq),
+/// }
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verification {
     /// Every entry is as it was stored, as far as the chain and the anchor can tell.
@@ -85,6 +100,21 @@ impl Verification {
 }
 
 /// The first place at which a chain is broken.
+///
+/// ```
+/// use strandline::audit::{Flaw, FlawKind, Verification, verify_export};
+/// use strandline::MemoryStore;
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let sessions = ["s-1", "s-2", "s-3"].map(|id| store.session(id, "agent").open());
+/// let mut lines = Vec::new();
+/// store.host().export_audit(&mut lines)?;
+/// let text = String::from_utf8_lossy(&lines);
+/// let without_second: Vec<_> = text.lines().enumerate().filter(|(at, _)| *at != 1).map(|(_, line)| line).collect();
+/// let found = verify_export(without_second.join("\n").as_bytes(), None)?;
+/// assert_eq!(found, Verification::Broken(Flaw { seq: 2, kind: FlawKind::Missing }));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// The number of the entry; for [`Rewritten`](FlawKind::Rewritten) that of the anchor.
@@ -94,6 +124,20 @@ pub struct Flaw {
 }
 
 /// What is wrong with an entry.
+///
+/// ```
+/// use strandline::audit::{FlawKind, Verification, verify_export};
+/// use strandline::MemoryStore;
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// let mut lines = Vec::new();
+/// store.host().export_audit(&mut lines)?;
+/// let forged = String::from_utf8_lossy(&lines).replace("s-1", "s-9");
+/// let Verification::Broken(flaw) = verify_export(forged.as_bytes(), None)? else { panic!("not found") };
+/// assert_eq!(flaw.kind, FlawKind::Changed);
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -126,6 +170,36 @@ impl FlawKind {
 }
 
 /// An entry as a provider finds it stored.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::audit::{Link, Trail, Verification};
+/// use strandline::policy::HostGrant;
+/// use strandline::storage::{InMemory, StorageProvider};
+/// use strandline::{MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     /// As a storage that can't decode an entry would answer.
+///     fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<Trail> {
+///         let mut trail = self.0.trail(grant, after, limit)?;
+///         trail.links.iter_mut().for_each(|link: &mut Link| link.entry = None);
+///         Ok(trail)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, note_read, sources, derivations, versions, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// assert!(matches!(store.host().verify(None)?, Verification::Broken(flaw) if flaw.seq == 1));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its number; 0 where that is none that was ever given.
@@ -135,6 +209,36 @@ pub struct Link {
 }
 
 /// A stretch of the chain.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::audit::Trail;
+/// use strandline::policy::HostGrant;
+/// use strandline::storage::{InMemory, StorageProvider};
+/// use strandline::{MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     /// As a storage that has lost its last entry would answer.
+///     fn trail(&self, grant: &HostGrant, after: u64, limit: usize) -> Result<Trail> {
+///         let mut trail = self.0.trail(grant, after, limit)?;
+///         trail.links.retain(|link| link.seq < trail.recorded);
+///         Ok(trail)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, note_read, sources, derivations, versions, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// assert!(!store.host().verify(None)?.is_sound()); // `recorded` gives it away
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trail {
     /// What is stored, by rising number.

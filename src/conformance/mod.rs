@@ -76,6 +76,40 @@ use crate::storage::StorageProvider;
 ///
 /// Tests run at the same time in many threads, so each fresh one needs storage of its own. The
 /// [module](self) shows how it is used.
+///
+/// ```
+/// use strandline::conformance::{Subject, check};
+/// use strandline::storage::{Sqlite, SqliteOptions, StorageProvider};
+/// use tempfile::TempDir;
+///
+/// /// A provider with the folder that it lives in.
+/// struct File(Sqlite, TempDir);
+///
+/// impl File {
+///     fn open(folder: TempDir) -> Self {
+///         let path = folder.path().join("memory.db");
+///         Self(Sqlite::open(path, &SqliteOptions::default()).expect("it opens"), folder)
+///     }
+/// }
+///
+/// impl Subject for File {
+///     fn fresh() -> Self {
+///         Self::open(TempDir::new().expect("a folder"))
+///     }
+///
+///     fn provider(&self) -> &dyn StorageProvider {
+///         &self.0
+///     }
+///
+///     fn reopen(self) -> Self {
+///         let Self(provider, folder) = self;
+///         drop(provider);
+///         Self::open(folder)
+///     }
+/// }
+///
+/// check::<File>("c02_nothing_above_the_grant_is_there");
+/// ```
 pub trait Subject: Sized {
     /// A provider that holds nothing.
     fn fresh() -> Self;
@@ -95,6 +129,23 @@ pub trait Subject: Sized {
 ///
 /// Call it in a module of its own for each provider, with a path that is right inside that module.
 /// The [module `conformance`](mod@crate::conformance) shows how.
+///
+/// ```
+/// use strandline::conformance::Subject;
+/// use strandline::storage::{InMemory, StorageProvider};
+///
+/// struct Mine(InMemory);
+/// # impl Subject for Mine {
+/// #     fn fresh() -> Self { Self(InMemory::new()) }
+/// #     fn provider(&self) -> &dyn StorageProvider { &self.0 }
+/// #     fn reopen(self) -> Self { Self::fresh() }
+/// # }
+///
+/// mod mine {
+///     strandline::conformance!(super::Mine); // the tests `mine::c01_agents_are_apart` and so on
+/// }
+/// # strandline::conformance::check::<Mine>("c01_agents_are_apart");
+/// ```
 #[macro_export]
 macro_rules! conformance {
     ($subject:ty) => {

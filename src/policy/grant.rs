@@ -9,6 +9,42 @@ use crate::session::{AgentId, SessionId, TaintHold};
 use crate::storage::Namespace;
 
 /// Leave to read: one agent's records in one namespace, up to a level, at a moment.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::ReadGrant;
+/// use strandline::storage::{InMemory, Namespace, StorageProvider};
+/// use strandline::{Classification, Draft, Memory, MemoryKey, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn get(&self, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
+///         assert_eq!(grant.namespace(), &Namespace::MEMORY);
+///         assert_eq!(grant.agent().as_str(), "agent");
+///         let found = self.0.get(grant, key)?;
+///         if let Some(memory) = &found {
+///             assert!(memory.classification.can_flow_to(grant.level()));
+///             assert!(memory.updated_at <= grant.now());
+///         }
+///         Ok(found)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: list, search, save, delete, append, history, audit, reindex,
+/// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let high = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&high, Draft::new("door-code", "4711"))?;
+/// let low = store.session("s-2", "agent").open()?;
+/// assert!(store.get(&high, "door-code")?.is_some());
+/// assert!(store.get(&low, "door-code")?.is_none()); // its grant ends at PUBLIC
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ReadGrant {
     pub(super) namespace: Namespace,
@@ -58,6 +94,51 @@ impl ReadGrant {
 /// Leave to write: one agent's records in one namespace, at exactly one level, for one session.
 ///
 /// While it is alive the session's taint can't rise, so don't keep it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::WriteGrant;
+/// use strandline::storage::{InMemory, Namespace, NewRecord, Restore, StorageProvider};
+/// use strandline::{Classification, Draft, Memory, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
+///         let saved = self.0.save(grant, records)?;
+///         for memory in saved.iter().filter(|_| *grant.namespace() == Namespace::MEMORY) {
+///             assert_eq!(&memory.session, grant.session());
+///             assert_eq!(&memory.agent, grant.agent());
+///             assert_eq!(memory.classification, grant.level());
+///             assert_eq!(memory.updated_at, grant.now());
+///             assert_eq!(grant.as_read().level(), grant.level());
+///             // The entry that was stored with it.
+///             assert_eq!(grant.facts(&memory.key, memory.version).level, grant.level());
+///         }
+///         Ok(saved)
+///     }
+///
+///     fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+///         let facts = grant.restored(&request.key, 2, request.version);
+///         assert_eq!(facts.detail.as_deref(), Some("version 1"));
+///         self.0.restore(grant, request)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, delete, append, history, audit, reindex,
+/// #         trail, note_read, sources, derivations, versions, import, backup, erase, check,
+/// #         history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&session, Draft::new("door-code", "4711"))?;
+/// store.host().restore(&session, "door-code", 1)?;
+/// let low = store.session("s-2", "agent").open()?;
+/// assert!(store.get(&low, "door-code")?.is_none());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct WriteGrant<'s> {
     pub(super) writing: Writing,
@@ -189,6 +270,37 @@ impl Writing {
 /// The host's leave to read one agent's history and the audit, at every level.
 ///
 /// Only [`Host`](crate::Host) has one; no tool can reach it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::HostGrant;
+/// use strandline::storage::{InMemory, Namespace, StorageProvider, Version};
+/// use strandline::{Draft, MemoryKey, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn history(&self, grant: &HostGrant, key: &MemoryKey) -> Result<Vec<Version>> {
+///         if *grant.namespace() == Namespace::MEMORY {
+///             assert!(grant.agent().is_some()); // without one it reaches no history
+///         }
+///         self.0.history(grant, key)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, audit, reindex,
+/// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// assert_eq!(store.host().history("agent", "k")?.len(), 1);
+/// assert!(store.host().history("another", "k")?.is_empty());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct HostGrant {
     pub(super) namespace: Namespace,

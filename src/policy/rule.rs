@@ -9,6 +9,30 @@ use crate::session::{AgentId, SessionId};
 use crate::storage::Namespace;
 
 /// What a session is about to do, as the gate sees it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::audit::Action;
+/// use strandline::policy::{Denial, Request, Rule};
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// /// Keeps one agent's sessions from reading what is RESTRICTED, whatever their taint.
+/// #[derive(Debug)]
+/// struct NotThisOne;
+/// impl Rule for NotThisOne {
+///     fn judge(&self, request: &Request<'_>) -> Option<Denial> {
+///         let reads = matches!(request.action, Action::Get | Action::Search | Action::List);
+///         let denied = reads && request.agent.as_str() == "intern" && request.level > Classification::Confidential;
+///         denied.then(|| Denial::new("this agent reads nothing that is RESTRICTED"))
+///     }
+/// }
+///
+/// let store = MemoryStore::builder().rule(Arc::new(NotThisOne)).open_in_memory()?;
+/// let session = store.session("s-1", "intern").taint(Classification::Restricted).open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// assert!(store.get(&session, "k").is_err());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'a> {
@@ -29,6 +53,25 @@ pub struct Request<'a> {
 }
 
 /// A rule's refusal.
+///
+/// ```
+/// use strandline::policy::{Denial, Request, Rule};
+///
+/// #[derive(Debug)]
+/// struct Closed;
+/// impl Rule for Closed {
+///     fn judge(&self, _: &Request<'_>) -> Option<Denial> {
+///         let denial = Denial::new("closed until Monday");
+///         assert_eq!(denial.reason(), "closed until Monday");
+///         Some(denial)
+///     }
+/// }
+///
+/// let closed = strandline::MemoryStore::builder().rule(std::sync::Arc::new(Closed)).open_in_memory()?;
+/// let error = closed.session("s-1", "agent").open().unwrap_err();
+/// assert!(error.to_string().contains("closed until Monday"));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     reason: String,

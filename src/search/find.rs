@@ -20,6 +20,46 @@ use crate::storage::SearchRequest;
 /// Those of the source.
 ///
 /// The example at [`Source`] shows how it is used.
+///
+/// ```
+/// use strandline::search::{Beside, Candidate, Found, Posting, Source, find, round_length};
+/// use strandline::storage::SearchRequest;
+///
+/// /// Two visible records that have the word `tea`, and nothing else.
+/// struct Tea;
+/// impl Source for Tea {
+///     fn records(&self) -> strandline::Result<u64> {
+///         Ok(2)
+///     }
+///
+///     fn look_up(&self, term: &str) -> strandline::Result<Found> {
+///         Ok(Found::All(self.having(term)?))
+///     }
+///
+///     fn having(&self, term: &str) -> strandline::Result<Vec<Posting>> {
+///         let posting = |doc| Posting { doc, frequency: 1, length: round_length(3) };
+///         Ok(if term == "tea" { vec![posting(1), posting(2)] } else { Vec::new() })
+///     }
+///
+///     fn saved(&self, doc: i64) -> i64 {
+///         doc
+///     }
+///
+///     fn read(&self, _: i64, look: &mut dyn FnMut(&[&str])) -> strandline::Result<()> {
+///         look(&["jasmine tea"]);
+///         Ok(())
+///     }
+///
+///     fn beside(&self, _: i64) -> strandline::Result<Beside> {
+///         Ok(Beside::default())
+///     }
+/// }
+///
+/// let of = |query: &str, limit| SearchRequest { query: query.into(), limit, neighbours: false };
+/// assert_eq!(find(&Tea, &of("tea", 1))?.len(), 1);
+/// assert!(find(&Tea, &of("coffee", 10))?.is_empty());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidate>> {
     let mut lists = lists(source, &request.query)?;
     if lists.is_empty() {

@@ -3,6 +3,19 @@
 use crate::error::Result;
 
 /// One record that has a term.
+///
+/// ```
+/// use strandline::search::{Posting, analysis, round_frequency, round_length};
+///
+/// let terms = analysis::document("tea", [], "Ada likes tea");
+/// let (_, count) = terms.counts.iter().find(|(term, _)| term == "tea").expect("it has the term");
+/// let posting = Posting {
+///     doc: 17,
+///     frequency: round_frequency(*count),
+///     length: round_length(terms.length),
+/// };
+/// assert!(posting.frequency > round_frequency(1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
     /// The record, by a number that the provider chose.
@@ -14,6 +27,17 @@ pub struct Posting {
 }
 
 /// What there is of a term.
+///
+/// ```
+/// use strandline::search::{COMMON, Found, Posting};
+///
+/// /// What a source answers of a term that so many visible records have.
+/// fn found(postings: Vec<Posting>, count: u64) -> Found {
+///     if count > COMMON { Found::Common(count) } else { Found::All(postings) }
+/// }
+/// assert_eq!(found(Vec::new(), 0), Found::All(Vec::new()));
+/// assert_eq!(found(Vec::new(), 5_000), Found::Common(5_000));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The records that have it, ascending by `doc`, each once.
@@ -32,6 +56,14 @@ pub struct Newest {
 }
 
 /// The records that one session saved just before and just after one of its records.
+///
+/// ```
+/// use strandline::search::Beside;
+///
+/// // One session saved the records 3, 5, 8 and 9; record 8 is hidden from whoever asks, and stepped over.
+/// let beside_5 = Beside { before: vec![3], after: vec![9] };
+/// assert_ne!(beside_5, Beside::default());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// Those saved before it, the nearest first; the first two count.

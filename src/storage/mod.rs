@@ -8,6 +8,7 @@
 mod forward;
 mod memory;
 mod namespace;
+mod parts;
 pub(crate) mod sqlite;
 mod stats;
 mod transfer;
@@ -17,150 +18,25 @@ use std::fmt;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 #[doc(hidden)]
 pub use forward::{LineageId, Time};
 pub use memory::InMemory;
 pub use namespace::Namespace;
+pub use parts::{
+    Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, Version, VersionState,
+};
 pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
 pub use stats::{Counts, Sizes, Stats};
 pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};
 pub use upkeep::{Erase, Erased, Erasure, Problem, ProblemKind, Restore};
 
 use crate::audit;
-use crate::classification::Classification;
 use crate::error::Result;
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
-use crate::record::{Memory, MemoryKey, Tag};
-
-/// A record to be stored, validated: what [`Draft`](crate::Draft) becomes on its way to a provider.
-///
-/// Its level, agent and namespace come from the [`WriteGrant`]. `Debug` shows sizes only.
-#[derive(Clone)]
-pub struct NewRecord {
-    /// The key, in NFC.
-    pub key: MemoryKey,
-    /// The content.
-    pub content: String,
-    /// The tags, none twice.
-    pub tags: Vec<Tag>,
-    /// From when on no read returns it.
-    pub expires_at: Option<DateTime<Utc>>,
-    /// The new version's random id.
-    pub lineage_id: Uuid,
-}
-
-impl NewRecord {
-    /// The bytes of its key, tags and content together.
-    pub(crate) fn text_bytes(&self) -> usize {
-        let tags: usize = self.tags.iter().map(|tag| tag.as_str().len()).sum();
-        self.key.as_str().len() + tags + self.content.len()
-    }
-}
-
-impl fmt::Debug for NewRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewRecord")
-            .field("content_bytes", &self.content.len())
-            .field("tags", &self.tags.len())
-            .field("expires_at", &self.expires_at)
-            .field("lineage_id", &self.lineage_id)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Which records a list holds.
-#[derive(Clone, Debug)]
-pub struct ListRequest {
-    /// Only records that have this tag.
-    pub tag: Option<Tag>,
-    /// Only records whose key is greater, in byte order.
-    pub after: Option<MemoryKey>,
-    /// At most so many; at least 1.
-    pub limit: usize,
-    /// Whether [`ListPage::total`] is wanted.
-    pub count: bool,
-}
-
-/// One page of a list.
-#[derive(Clone, Debug)]
-pub struct ListPage {
-    /// The records in ascending byte order of their keys.
-    pub records: Vec<Memory>,
-    /// Whether a visible record follows the last of these.
-    pub more: bool,
-    /// How many visible records have the tag in all, from the first page on, if it was asked for.
-    pub total: Option<u64>,
-}
-
-/// What to search for.
-#[derive(Clone)]
-pub struct SearchRequest {
-    /// The words, as plain text.
-    pub query: String,
-    /// At most so many hits; at least 1.
-    pub limit: usize,
-    /// Whether records that one session saved next to each other lend each other score.
-    pub neighbours: bool,
-}
-
-impl fmt::Debug for SearchRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SearchRequest")
-            .field("limit", &self.limit)
-            .field("neighbours", &self.neighbours)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A record that a search found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
-    /// The record.
-    pub memory: Memory,
-    /// Its score by [`search`](crate::search), over what the session can see; higher is better.
-    pub score: f64,
-}
-
-/// What has become of a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum VersionState {
-    /// The current version of its key at its level.
-    Live,
-    /// A later save replaced it.
-    Superseded,
-    /// It was deleted.
-    Deleted,
-}
-
-/// A version in the history of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// The version.
-    pub memory: Memory,
-    /// What has become of it.
-    pub state: VersionState,
-    /// When it was superseded or deleted.
-    pub ended_at: Option<DateTime<Utc>>,
-}
-
-/// What came of a deletion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deletion {
-    /// The live record at the grant's level is now deleted; this was its version.
-    Done {
-        /// The deleted version.
-        version: u64,
-    },
-    /// The grant's session sees no record under the key.
-    NotFound,
-    /// What the session sees under the key is at this lower level.
-    WrongLevel(Classification),
-}
+use crate::record::{Memory, MemoryKey};
 
 /// A store of labelled records.
 ///
@@ -175,7 +51,7 @@ pub enum Deletion {
 ///    agent reaches no history. A scope that was never written to is empty, not an error.
 /// 2. **Visibility.** `get`, `list` and `search` return exactly the *visible* records: of each key,
 ///    the live and unexpired record of the highest level that
-///    [can flow to](Classification::can_flow_to) the grant's; every other record is as if it weren't
+///    [can flow to](crate::Classification::can_flow_to) the grant's; every other record is as if it weren't
 ///    there. No value, order, score, count or error of these methods depends on a record that the
 ///    grant can't see.
 /// 3. **Level.** `save` stores every record at exactly the grant's level, and otherwise just as the
@@ -201,7 +77,7 @@ pub enum Deletion {
 ///    if a lower one is visible, or [`Deletion::NotFound`]. A deleted record is not live any more;
 ///    what it shadowed shows again.
 /// 9. **List.** `list` returns visible records in ascending byte order of their keys, those after
-///    `after` and with the `tag` (compared by [`Tag::folded`]), at most `limit`; `more` says whether
+///    `after` and with the `tag` (compared by [`Tag::folded`](crate::Tag::folded)), at most `limit`; `more` says whether
 ///    another one follows, `total` counts all with the tag.
 /// 10. **Search.** `search` returns the visible records that share a term with the query, best first,
 ///     with the scores that [`search`](crate::search) defines, which count the visible records alone;
@@ -265,6 +141,44 @@ pub enum Deletion {
 ///     if it has one, by what has become of them at that time; the agents with a version in the
 ///     namespace; the session records of the namespace `session`, each key once; and all audit entries.
 ///     A provider without files reports no sizes.
+///
+/// A provider of your own is one around another, or one from the ground up; the guide
+/// [`provider`](crate::guide::provider) has both. Methods that only hand on are hidden here:
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::ReadGrant;
+/// use strandline::storage::{InMemory, StorageProvider};
+/// use strandline::{Classification, Draft, Memory, MemoryKey, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     /// Checks the wrapped provider by clause 2, and hands on.
+///     fn get(&self, grant: &ReadGrant, key: &MemoryKey) -> Result<Option<Memory>> {
+///         let found = self.0.get(grant, key)?;
+///         let is_visible = |memory: &Memory| memory.classification.can_flow_to(grant.level());
+///         assert!(found.as_ref().is_none_or(is_visible));
+///         Ok(found)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: list, search, save, delete, append, history, audit, reindex,
+/// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let high = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&high, Draft::new("door-code", "Ada knows 4711"))?;
+/// let low = store.session("s-2", "agent").open()?;
+/// store.save(&low, Draft::new("tea", "Ada likes jasmine"))?;
+///
+/// assert!(store.get(&low, "tea")?.is_some());
+/// assert!(store.get(&low, "door-code")?.is_none()); // above its grant
+/// # Ok::<(), strandline::Error>(())
+/// ```
 pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// Whether records outlive the provider.
     fn is_durable(&self) -> bool;

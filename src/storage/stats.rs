@@ -7,6 +7,19 @@ use serde::Serialize;
 use crate::classification::Classification;
 
 /// How many versions there are at one level, by what has become of them.
+///
+/// ```
+/// use strandline::storage::Counts;
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// store.delete(&session, "k")?;
+/// let counts = store.host().stats()?.levels[&Classification::Public];
+/// assert_eq!(counts, Counts { deleted: 1, ..Counts::default() });
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Live and unexpired.
@@ -20,6 +33,16 @@ pub struct Counts {
 }
 
 /// How many bytes a store takes on disk.
+///
+/// ```
+/// use strandline::MemoryStore;
+///
+/// let folder = tempfile::tempdir()?;
+/// let store = MemoryStore::open(folder.path().join("memory.db"))?;
+/// let sizes = store.host().stats()?.sizes.expect("it has a file");
+/// assert!(sizes.index_bytes + sizes.free_bytes <= sizes.database_bytes + sizes.wal_bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sizes {
     /// Of the database file.
@@ -33,6 +56,18 @@ pub struct Sizes {
 }
 
 /// What [`Host::stats`](crate::Host::stats) reports.
+///
+/// ```
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// let stats = store.host().stats()?;
+/// let live: Vec<_> = stats.levels.values().map(|counts| counts.live).collect();
+/// assert_eq!(live, [0, 1, 0, 0]); // by rising level; never show it to a session
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// The versions at each of the four levels.

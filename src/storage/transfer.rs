@@ -7,6 +7,40 @@ use crate::audit::{Action, Decision, Facts};
 use crate::record::Memory;
 
 /// A version with where it belongs: all that a store has of it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::HostGrant;
+/// use strandline::storage::{InMemory, Namespace, StorageProvider, StoredVersion};
+/// use strandline::{Draft, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn versions(
+///         &self,
+///         grant: &HostGrant,
+///         each: &mut dyn FnMut(StoredVersion, u64) -> Result<()>,
+///     ) -> Result<()> {
+///         self.0.versions(grant, &mut |stored: StoredVersion, total| {
+///             assert!([Namespace::SESSION, Namespace::MEMORY].contains(&stored.namespace));
+///             each(stored, total)
+///         })
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, trail, note_read, sources, derivations, import, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// assert_eq!(store.host().export(Vec::new())?, 1);
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredVersion {
     /// Its namespace; its agent is in the memory.
@@ -133,6 +167,43 @@ impl Place {
 }
 
 /// What came of one version that was to be taken over.
+///
+/// ```
+/// use std::sync::Arc;
+/// use chrono::{DateTime, Utc};
+/// use strandline::policy::HostGrant;
+/// use strandline::storage::{Imported, InMemory, StorageProvider, StoredVersion};
+/// use strandline::{Draft, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn import(
+///         &self,
+///         grant: &HostGrant,
+///         at: DateTime<Utc>,
+///         versions: &[StoredVersion],
+///     ) -> Result<Vec<Imported>> {
+///         let imported = self.0.import(grant, at, versions)?;
+///         assert!(imported.iter().all(|one| *one == Imported::Unchanged));
+///         Ok(imported)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, trail, note_read, sources, derivations, versions, backup, restore, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// let mut own = Vec::new();
+/// store.host().export(&mut own)?;
+/// assert_eq!(store.host().import(&own[..])?.imported, 0); // it has all of it
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Imported {
     /// It is stored, under this number.
@@ -149,6 +220,20 @@ pub enum Imported {
 }
 
 /// How far a backup has come, in pages of the file.
+///
+/// ```
+/// use strandline::MemoryStore;
+/// use strandline::storage::BackupProgress;
+///
+/// let folder = tempfile::tempdir()?;
+/// let store = MemoryStore::open(folder.path().join("memory.db"))?;
+/// let mut percent = 0;
+/// store.host().backup(folder.path().join("copy.db"), |BackupProgress { done, total }| {
+///     percent = 100 * done / total.max(1);
+/// })?;
+/// assert_eq!(percent, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupProgress {
     /// How many are copied.
@@ -209,6 +294,17 @@ impl ImportReport {
 }
 
 /// Something wrong in an imported file.
+///
+/// ```
+/// use strandline::MemoryStore;
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let file = "{\"format\":\"strandline\",\"version\":1}\n{\"secret\": 4711}\n";
+/// let problem = store.host().import(file.as_bytes())?.problems.remove(0);
+/// assert_eq!(problem.line, 2);
+/// assert!(!problem.reason.contains("4711"));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportProblem {
     /// In which line, or row of a database; the first is 1.

@@ -14,6 +14,38 @@ use crate::record::MemoryKey;
 use crate::session::SessionId;
 
 /// Which version to restore.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::WriteGrant;
+/// use strandline::storage::{InMemory, Restore, StorageProvider};
+/// use strandline::{Draft, Memory, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn restore(&self, grant: &WriteGrant<'_>, request: &Restore) -> Result<Option<Memory>> {
+///         let restored = self.0.restore(grant, request)?;
+///         // A new version, never the old row made live again.
+///         assert!(restored.as_ref().is_none_or(|new| new.version > request.version));
+///         assert!(restored.as_ref().is_none_or(|new| new.lineage_id == request.lineage_id));
+///         Ok(restored)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, trail, note_read, sources, derivations, versions, import, backup, erase,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// assert_eq!(store.host().restore(&session, "k", 1)?.version, 2);
+/// assert!(store.host().restore(&session, "k", 9).is_err());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Restore {
     /// The key.
@@ -26,6 +58,35 @@ pub struct Restore {
 
 /// Which versions to remove for good. None of the namespace [`SESSION`](Namespace::SESSION) is
 /// ever among them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::HostGrant;
+/// use strandline::storage::{Erase, Erased, Erasure, InMemory, StorageProvider};
+/// use strandline::{Draft, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+///         assert!(matches!(&request.what, Erase::Key(key) if key.as_str() == "k"));
+///         self.0.erase(grant, request)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, trail, note_read, sources, derivations, versions, import, backup, restore,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// store.host().erase("agent", "k")?;
+/// assert!(store.get(&session, "k")?.is_none());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Erase {
     /// In the grant's namespace and of its agent, or of every agent if it has none: versions that
@@ -51,6 +112,37 @@ impl Erase {
 }
 
 /// A purge or an erasure, and when it is asked for.
+///
+/// ```
+/// use std::sync::Arc;
+/// use strandline::policy::HostGrant;
+/// use strandline::storage::{Erased, Erasure, InMemory, StorageProvider};
+/// use strandline::{Draft, MemoryStore, Result};
+///
+/// #[derive(Debug, Default)]
+/// struct Mine(InMemory);
+/// # impl Mine { fn inner(&self) -> Result<&InMemory> { Ok(&self.0) } }
+///
+/// impl StorageProvider for Mine {
+///     fn erase(&self, grant: &HostGrant, request: &Erasure) -> Result<Erased> {
+///         let erased = self.0.erase(grant, request)?;
+///         let facts = request.facts(grant, erased.versions)?; // the entry of it
+///         assert_eq!(facts.detail.as_deref(), Some("versions removed: 1"));
+///         Ok(erased)
+///     }
+/// #     fn is_durable(&self) -> bool { self.0.is_durable() }
+/// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
+/// #         reindex, trail, note_read, sources, derivations, versions, import, backup, restore,
+/// #         check, history_page, stats);
+/// }
+///
+/// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// store.host().erase("agent", "k")?;
+/// assert!(store.get(&session, "k")?.is_none());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Erasure {
     /// What is removed.
@@ -111,6 +203,20 @@ impl Erasure {
 const REMOVED: &str = "versions removed: ";
 
 /// What came of a purge or an erasure.
+///
+/// ```
+/// use strandline::{Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// let mut erased = store.host().erase("agent", "k")?;
+/// while !erased.complete {
+///     erased = store.host().erase("agent", "k")?; // others were reading all the time
+/// }
+/// assert!(store.get(&session, "k")?.is_none());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Erased {
     /// How many versions were removed.
@@ -121,6 +227,24 @@ pub struct Erased {
 }
 
 /// A kind of fault that a check finds.
+///
+/// ```
+/// use strandline::storage::ProblemKind;
+/// use strandline::{Draft, MemoryStore};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("memory.db");
+/// let store = MemoryStore::open(&path)?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("tea", "Ada likes jasmine").tag("drinks"))?;
+/// drop((session, store));
+/// // Somebody meddles with the file.
+/// rusqlite::Connection::open(&path)?.execute("DELETE FROM record_tags", [])?;
+/// let problems = MemoryStore::open(&path)?.host().check()?;
+///
+/// assert!(problems.iter().any(|problem| problem.kind == ProblemKind::Tags));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -153,6 +277,24 @@ pub enum ProblemKind {
 }
 
 /// A fault that a check found. It holds neither content nor keys.
+///
+/// ```
+/// use strandline::{Draft, MemoryStore};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("memory.db");
+/// let store = MemoryStore::open(&path)?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("tea", "Ada likes jasmine").tag("drinks"))?;
+/// drop((session, store));
+/// // Somebody meddles with the file.
+/// rusqlite::Connection::open(&path)?.execute("DELETE FROM record_tags", [])?;
+/// let problems = MemoryStore::open(&path)?.host().check()?;
+///
+/// assert_eq!(problems[0].count, 1);
+/// assert!(!format!("{problems:?}").contains("jasmine")); // neither content nor key
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// What is wrong.

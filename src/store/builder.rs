@@ -342,6 +342,17 @@ impl StoreBuilder {
 }
 
 /// The options of a session. Made by [`MemoryStore::session`].
+///
+/// ```
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let high = store.session("s-1", "agent").taint(Classification::Confidential).open()?;
+/// store.save(&high, Draft::new("pay", "5 doubloons"))?;
+/// let low = store.session("s-2", "agent").ceiling(Classification::Internal).open()?;
+/// assert!(store.get(&low, "pay")?.is_none());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SessionBuilder {

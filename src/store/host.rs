@@ -23,6 +23,18 @@ use crate::storage::{Namespace, Version};
 /// The host's handle: it sees every level of every agent, and no tool can reach it.
 ///
 /// Get it with [`MemoryStore::host`](crate::MemoryStore::host); it works on that store's namespace.
+///
+/// ```
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let high = store.session("s-1", "agent").taint(Classification::Restricted).open()?;
+/// store.save(&high, Draft::new("pay", "5 doubloons"))?;
+/// let low = store.session("s-2", "agent").open()?;
+/// assert!(store.get(&low, "pay")?.is_none());
+/// assert_eq!(store.host().history("agent", "pay")?.len(), 1); // the host sees every level
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Host {
     gate: Arc<Gate>,

@@ -84,6 +84,21 @@ impl fmt::Debug for Search {
 }
 
 /// A memory that a search found.
+///
+/// ```
+/// use strandline::{Classification, Draft, MemoryStore, Search};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let low = store.session("s-1", "agent").open()?;
+/// let high = store.session("s-2", "agent").taint(Classification::Internal).open()?;
+/// store.save(&low, Draft::new("tea", "Ada likes jasmine"))?;
+/// let before = store.search(&low, Search::new("jasmine"))?;
+/// store.save(&high, Draft::new("order", "jasmine for the board"))?;
+/// let after = store.search(&low, Search::new("jasmine"))?;
+/// assert_eq!(before, after); // not even the score tells
+/// assert!(after[0].score > 0.0);
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     /// The memory.
@@ -197,6 +212,20 @@ impl fmt::Debug for List {
 }
 
 /// A page of a list.
+///
+/// ```
+/// use strandline::{Classification, Draft, List, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let low = store.session("s-1", "agent").open()?;
+/// let high = store.session("s-2", "agent").taint(Classification::Internal).open()?;
+/// store.save(&low, Draft::new("tea", "jasmine"))?;
+/// store.save(&high, Draft::new("door-code", "4711"))?;
+/// let page = store.list(&low, List::new().count())?;
+/// assert_eq!((page.memories.len(), page.total), (1, Some(1))); // without the door code
+/// assert!(page.next.is_none());
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
     /// The memories, in ascending byte order of their keys.

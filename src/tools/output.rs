@@ -11,6 +11,22 @@ use crate::store::{Hit, Page};
 /// The answer to one tool call.
 ///
 /// `Debug` doesn't show the output.
+///
+/// ```
+/// use serde_json::json;
+/// use strandline::tools::Tools;
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let high = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&high, Draft::new("door-code", "4711"))?;
+/// let low = store.session("s-2", "agent").open()?;
+/// let tools = Tools::new(store);
+/// let result = tools.call(&low, "memory_get", json!({"key": "door-code"})).expect("one of the five");
+/// assert_eq!(result.output, json!({"found": false, "key": "door-code"}));
+/// assert!(result.error.is_none()); // not finding something is no failure
+/// # Ok::<(), strandline::Error>(())
+/// ```
 pub struct ToolResult {
     /// What to send to the model: always a JSON object. Where the call failed it is
     /// `{"error":{"code","message"}}`, and the message says what to send instead.

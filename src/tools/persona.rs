@@ -58,6 +58,22 @@ pub struct Persona {
 /// A section of the prompt, as [`Persona::load`] made it.
 ///
 /// `Debug` doesn't show the text.
+///
+/// ```
+/// use strandline::tools::Persona;
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let low = store.session("s-1", "agent").open()?;
+/// let high = store.session("s-2", "agent").taint(Classification::Internal).open()?;
+/// store.save(&low, Draft::new("style", "Be brief").tag("rule"))?;
+/// store.save(&high, Draft::new("heron", "Project Heron is late").tag("project"))?;
+/// let section = Persona::new().load(&store, &low)?;
+/// assert_eq!((section.included, section.left_out), (1, 0)); // nothing is said of Heron
+/// let section = Persona::new().load(&store, &high)?;
+/// assert_eq!((section.included, section.level), (2, Classification::Internal));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct PersonaSection {
     /// The text; empty where no memory was loaded.

@@ -107,6 +107,15 @@ pub const MAX_QUERY_TERMS: usize = 64;
 const START: f64 = 0.5;
 
 /// The terms of one record. `Debug` shows how many.
+///
+/// ```
+/// use strandline::search::analysis::document;
+///
+/// let terms = document("tea", [], "Tea, more tea");
+/// let tea = terms.counts.iter().find(|(term, _)| term == "tea");
+/// assert_eq!((tea.map(|(_, count)| *count), terms.length), (Some(3), 4));
+/// assert_eq!(format!("{terms:?}"), "DocumentTerms { distinct: 2, length: 4, .. }"); // without the words
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct DocumentTerms {
     /// Each distinct term and how often it comes, ascending by term.
@@ -126,6 +135,15 @@ impl fmt::Debug for DocumentTerms {
 }
 
 /// A term of a query. `Debug` doesn't show it.
+///
+/// ```
+/// use strandline::search::analysis::query;
+///
+/// let terms = query("which teas does Ada like?");
+/// let terms: Vec<_> = terms.iter().map(|term| (term.term.as_str(), term.weight)).collect();
+/// assert!(terms.contains(&("tea", 1.0)) && terms.contains(&("ada", 1.0)));
+/// assert!(!terms.iter().any(|(term, _)| *term == "which")); // it says nothing
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct QueryTerm {
     /// The term.

@@ -72,6 +72,19 @@ impl Explanation {
 /// A word of the query that a memory has.
 ///
 /// `Debug` doesn't show it.
+///
+/// ```
+/// use strandline::{Draft, MemoryStore, Search};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("tea", "Ada likes jasmine"))?;
+/// let hits = store.search(&session, Search::new("does Ada like coffee?").explain())?;
+/// let why = hits[0].explanation.as_ref().expect("it was asked for");
+/// let words: Vec<_> = why.words.iter().map(|word| word.text.as_str()).collect();
+/// assert_eq!(words, ["Ada", "like"]); // not the coffee, which the memory lacks
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct MatchedWord {
     /// The word as the query has it, at its first place.
@@ -89,6 +102,19 @@ impl fmt::Debug for MatchedWord {
 }
 
 /// A part of a memory that is searched.
+///
+/// ```
+/// use strandline::search::Field;
+/// use strandline::{Draft, MemoryStore, Search};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("ada-drinks", "jasmine").tag("tea"))?;
+/// let hits = store.search(&session, Search::new("tea").explain())?;
+/// let why = hits[0].explanation.as_ref().expect("it was asked for");
+/// assert_eq!(why.words[0].fields, [Field::Tags]);
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Field {
@@ -106,6 +132,21 @@ pub enum Field {
 /// longer. Otherwise it starts and ends between words, with the matches in its middle. White space
 /// around it is left off. The first choice is the passage with the most words of the query; a further
 /// one is there only for words that aren't yet in one. Fragments don't overlap.
+///
+/// ```
+/// use strandline::{Draft, MemoryStore, Search};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let session = store.session("s-1", "agent").open()?;
+/// let content = format!("{}Ada drinks jasmine tea. {}", "Much else. ".repeat(40), "And more. ".repeat(40));
+/// store.save(&session, Draft::new("long", content))?;
+/// let hits = store.search(&session, Search::new("jasmine").explain())?;
+/// let why = hits[0].explanation.as_ref().expect("it was asked for");
+/// let fragment = &why.fragments[0];
+/// assert!(fragment.range.len() <= 240);
+/// assert_eq!(&hits[0].memory.content[fragment.matches[0].clone()], "jasmine");
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fragment {
     /// Where in the content it is.

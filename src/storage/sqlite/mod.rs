@@ -85,6 +85,25 @@ pub enum Durability {
 /// How far a store has come in making its search index anew.
 ///
 /// It is counted in stored versions of records, those included that aren't live and so aren't indexed.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use strandline::storage::Reindexing;
+/// use strandline::{Draft, MemoryStore};
+///
+/// let folder = tempfile::tempdir()?;
+/// let last = Arc::new(Mutex::new(None));
+/// let seen = Arc::clone(&last);
+/// let store = MemoryStore::builder()
+///     .on_reindex(move |now: Reindexing| *seen.lock().unwrap() = Some(now))
+///     .open(folder.path().join("memory.db"))?;
+/// let session = store.session("s-1", "agent").open()?;
+/// store.save(&session, Draft::new("k", "v"))?;
+/// store.host().reindex()?;
+/// let last = last.lock().unwrap().expect("it was told");
+/// assert_eq!(last.done, last.total);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reindexing {
     /// How many versions it has gone through; 0 as long as the old index is being removed.
@@ -131,6 +150,23 @@ impl fmt::Debug for OnReindex {
 }
 
 /// The options of [`Sqlite::open`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use strandline::MemoryStore;
+/// use strandline::storage::{Sqlite, SqliteOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let options = SqliteOptions {
+///     busy_timeout: Duration::from_secs(2),
+///     create_folders: true,
+///     ..SqliteOptions::default()
+/// };
+/// let sqlite = Sqlite::open(folder.path().join("agents/memory.db"), &options)?;
+/// let store = MemoryStore::builder().with_provider(Arc::new(sqlite));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
     /// What an acknowledged write survives. Default [`Durability::Full`].
