@@ -16,6 +16,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
+    Holding,
     BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, Namespace,
     NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
     VersionState,
@@ -275,6 +276,10 @@ impl StorageProvider for InMemory {
 
     fn check(&self, _: &HostGrant) -> Result<Vec<Problem>> {
         Ok(upkeep::check(&self.state()))
+    }
+
+    fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>> {
+        Ok(self.state().holdings(grant, now))
     }
 
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {

@@ -25,7 +25,7 @@ pub use forward::{LineageId, Time};
 pub use memory::InMemory;
 pub use namespace::Namespace;
 pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
-pub use stats::{Counts, Sizes, Stats};
+pub use stats::{Counts, Holding, Sizes, Stats};
 pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};
 pub use upkeep::{Erase, Erased, Erasure, Problem, ProblemKind, Restore};
 
@@ -426,4 +426,10 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats>;
+
+    /// What each agent has at each level (clause 22).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>>;
 }

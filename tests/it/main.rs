@@ -38,6 +38,7 @@ mod persona;
 mod power;
 mod processes;
 mod providers;
+mod read_only;
 mod reanalysis;
 #[expect(
     clippy::cast_possible_truncation,
