@@ -16,10 +16,9 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
-    Holding,
-    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, Namespace,
-    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
-    VersionState,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Holding, Imported, ListPage, ListRequest,
+    Namespace, NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion,
+    Version, VersionState,
 };
 use crate::audit::{self, Digest, Entry, Facts, Link, Trail};
 use crate::classification::Classification;

@@ -24,7 +24,10 @@ fn read_only(path: &Path) -> strandline::Result<MemoryStore> {
 
 /// What can be read, is, and what writes, is refused.
 fn assert_only_reads(store: &MemoryStore) {
-    let view = store.host().view("agent", Classification::Internal).unwrap();
+    let view = store
+        .host()
+        .view("agent", Classification::Internal)
+        .unwrap();
     assert_eq!(store.search(&view, Search::new("words")).unwrap().len(), 10);
     assert_eq!(store.list(&view, List::new()).unwrap().memories.len(), 40);
     assert!(store.get(&view, "PUBLIC-1").unwrap().is_some());
@@ -72,7 +75,9 @@ fn it_sees_what_others_commit_and_brings_none_of_it_into_the_file() {
     let session = writer.session("s-PUBLIC", "agent").open().unwrap();
     let store = read_only(&path).unwrap();
     let view = store.host().view("agent", Classification::Public).unwrap();
-    writer.save(&session, Draft::new("k", "while others read")).unwrap();
+    writer
+        .save(&session, Draft::new("k", "while others read"))
+        .unwrap();
     let before = fs::read(&path).unwrap();
     assert!(store.get(&view, "k").unwrap().is_some());
     drop((view, store));

@@ -42,8 +42,8 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
-    BackupProgress, Deletion, Erased, Erasure, Hit, Holding, Imported, ListPage, ListRequest, NewRecord,
-    Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Holding, Imported, ListPage, ListRequest,
+    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
 };
 use crate::audit::{Entry, Event, Query, Trail};
 use crate::error::Result;

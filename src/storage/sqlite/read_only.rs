@@ -144,7 +144,10 @@ impl Stamp {
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have no such numbers")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "other systems have no such numbers"
+)]
 fn inode(info: &fs::Metadata) -> Option<(u64, i64, i64)> {
     use std::os::unix::fs::MetadataExt as _;
     Some((info.ino(), info.ctime(), info.ctime_nsec()))
@@ -163,8 +166,5 @@ fn wal_is_pending() -> Error {
 
 /// What every write is answered.
 pub(super) fn refused() -> Error {
-    Error::new(
-        ErrorKind::ReadOnly,
-        "the store was opened for reading only",
-    )
+    Error::new(ErrorKind::ReadOnly, "the store was opened for reading only")
 }
