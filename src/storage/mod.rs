@@ -261,7 +261,8 @@ pub enum Deletion {
 ///     highest there if it is taken, or if the version is live and doesn't have the highest. Each
 ///     stored or ended version leaves one entry, with its [`facts`](StoredVersion::facts). `backup` makes
 ///     one whole file, or fails with [`Unsupported`](crate::ErrorKind::Unsupported).
-/// 22. **Stats.** `stats` counts, at each level, the versions of the grant's namespace, of its agent only
+/// 22. **Stats.** `holdings` has, by agent and level, what is live and unexpired.
+///     `stats` counts, at each level, the versions of the grant's namespace, of its agent only
 ///     if it has one, by what has become of them at that time; the agents with a version in the
 ///     namespace; the session records of the namespace `session`, each key once; and all audit entries.
 ///     A provider without files reports no sizes.
