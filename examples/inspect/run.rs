@@ -284,7 +284,11 @@ fn search(
         screen.line(&head)?;
         for fragment in why.into_iter().flat_map(|why| &why.fragments) {
             let mut line = vec![(PLAIN, "       ".into())];
-            line.extend(marked(&fragment.text, &fragment.matches));
+            let start = fragment.range.start;
+            let text = hit.memory.content.get(fragment.range.clone());
+            let shifted = |found: &std::ops::Range<usize>| found.start - start..found.end - start;
+            let matches: Vec<_> = fragment.matches.iter().map(shifted).collect();
+            line.extend(marked(text.unwrap_or_default(), &matches));
             screen.line(&line)?;
         }
     }
