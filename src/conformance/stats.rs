@@ -43,6 +43,22 @@ pub(super) fn c22_versions_are_counted_by_level_and_state<S: Subject>(scene: Sce
         ..Counts::default()
     };
     ada.same(at(&of_bob, Public), expected, "one agent's count alone");
+    let grant = HostGrant::forge(Namespace::MEMORY, None);
+    let held = ada.done(scene.provider().holdings(&grant, second(60)));
+    let counts: Vec<_> = held
+        .iter()
+        .map(|held| (held.agent.as_str().len(), held.level, held.memories))
+        .collect();
+    ada.same(
+        counts.len(),
+        3,
+        "each agent at each level where it has something",
+    );
+    ada.same(
+        counts.iter().map(|(_, _, memories)| memories).sum::<u64>(),
+        4,
+        "and only what is live and unexpired",
+    );
     let nobody = stats(&scene, Namespace::MEMORY, Some("nobody"));
     ada.same(at(&nobody, Public), Counts::default(), "or nobody's");
 }

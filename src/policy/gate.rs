@@ -130,6 +130,7 @@ impl Gate {
         for _ in Classification::ALL {
             let result = {
                 let hold = self.settled_for(session, act)?;
+                hold.refuse_view()?;
                 let level = hold.taint;
                 self.judge(session.id(), session.agent(), act, level)?;
                 write(&WriteGrant {
@@ -260,6 +261,19 @@ impl Gate {
         let session = Session::new(id.clone(), agent.clone(), Arc::clone(self), state);
         live.insert(id.clone(), Arc::downgrade(session.inner()));
         Ok(session)
+    }
+
+    /// A session of no name that is at this level for good, only reads, and leaves no record.
+    pub(crate) fn view(
+        self: &Arc<Self>,
+        agent: &AgentId,
+        level: Classification,
+    ) -> Result<Session> {
+        let id = format!("view-{}", Uuid::new_v4()).parse()?;
+        let act = Act::new(Action::Open, &Namespace::SESSION);
+        self.judge(&id, agent, act, level)?;
+        let state = SessionState::view(level);
+        Ok(Session::new(id, agent.clone(), Arc::clone(self), state))
     }
 
     /// Refuses a session that another agent owns.

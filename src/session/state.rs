@@ -22,6 +22,8 @@ pub(crate) struct SessionState {
     pub(crate) recorded: bool,
     /// Whether the host has a handle of the session.
     pub(crate) handed_out: bool,
+    /// Whether it is a view of the host's: nothing of it is stored, and nothing is written in it.
+    pub(crate) is_view: bool,
 }
 
 /// The record's content.
@@ -42,7 +44,27 @@ impl SessionState {
             raises: Vec::new(),
             recorded: false,
             handed_out: false,
+            is_view: false,
         }
+    }
+
+    /// That of a view at a level, which it can't leave. There is nothing to record of it.
+    pub(crate) fn view(level: Classification) -> Self {
+        Self {
+            taint: level,
+            ceiling: level,
+            recorded: true,
+            is_view: true,
+            ..Self::new()
+        }
+    }
+
+    pub(crate) fn refuse_view(&self) -> Result<()> {
+        if self.is_view {
+            let text = "a view of the host's only reads";
+            return Err(Error::new(ErrorKind::ReadOnly, text));
+        }
+        Ok(())
     }
 
     /// Whether another process raised the session above a ceiling that this one set meanwhile. Such

@@ -47,7 +47,7 @@ pub type LineageId = Uuid;
 ///
 ///     strandline::forward!(records: get, list, search, delete, append, history, audit, reindex, trail,
 ///         note_read, sources, derivations, versions, import, backup, restore, erase, check,
-///         history_page, stats);
+///         history_page, stats, holdings);
 /// }
 ///
 /// let counting = Arc::new(Counting::default());
@@ -181,6 +181,12 @@ macro_rules! forward {
             grant: &$crate::policy::HostGrant,
             now: $crate::storage::Time
         ) -> $crate::storage::Stats);
+    };
+    (@ $inner:ident holdings) => {
+        $crate::forward!(@@ $inner holdings(
+            grant: &$crate::policy::HostGrant,
+            now: $crate::storage::Time
+        ) -> ::std::vec::Vec<$crate::storage::Holding>);
     };
     (@@ $inner:ident $method:ident($($name:ident: $type:ty),+) -> $answer:ty) => {
         fn $method(&self, $($name: $type),+) -> $crate::Result<$answer> {

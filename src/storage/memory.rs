@@ -17,9 +17,9 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
-    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, Namespace,
-    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
-    VersionState,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Holding, Imported, ListPage, ListRequest,
+    Namespace, NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion,
+    Version, VersionState,
 };
 use crate::audit::{self, Digest, Entry, Facts, Link, Trail};
 use crate::classification::Classification;
@@ -276,6 +276,10 @@ impl StorageProvider for InMemory {
 
     fn check(&self, _: &HostGrant) -> Result<Vec<Problem>> {
         Ok(upkeep::check(&self.state()))
+    }
+
+    fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>> {
+        Ok(self.state().holdings(grant, now))
     }
 
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {

@@ -28,7 +28,7 @@ pub use parts::{
     Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, Version, VersionState,
 };
 pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
-pub use stats::{Counts, Sizes, Stats};
+pub use stats::{Counts, Holding, Sizes, Stats};
 pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};
 pub use upkeep::{Erase, Erased, Erasure, Problem, ProblemKind, Restore};
 
@@ -137,7 +137,8 @@ use crate::record::{Memory, MemoryKey};
 ///     highest there if it is taken, or if the version is live and doesn't have the highest. Each
 ///     stored or ended version leaves one entry, with its [`facts`](StoredVersion::facts). `backup` makes
 ///     one whole file, or fails with [`Unsupported`](crate::ErrorKind::Unsupported).
-/// 22. **Stats.** `stats` counts, at each level, the versions of the grant's namespace, of its agent only
+/// 22. **Stats.** `holdings` has, by agent and level, what is live and unexpired.
+///     `stats` counts, at each level, the versions of the grant's namespace, of its agent only
 ///     if it has one, by what has become of them at that time; the agents with a version in the
 ///     namespace; the session records of the namespace `session`, each key once; and all audit entries.
 ///     A provider without files reports no sizes.
@@ -340,4 +341,10 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats>;
+
+    /// What each agent has at each level (clause 22).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>>;
 }

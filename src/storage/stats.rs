@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::classification::Classification;
+use crate::session::AgentId;
 
 /// How many versions there are at one level, by what has become of them.
 ///
@@ -30,6 +32,21 @@ pub struct Counts {
     pub superseded: u64,
     /// Deleted.
     pub deleted: u64,
+}
+
+/// What one agent has at one level that is live and unexpired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Holding {
+    /// The agent.
+    pub agent: AgentId,
+    /// The level.
+    pub level: Classification,
+    /// How many memories, those included that a higher level shadows.
+    pub memories: u64,
+    /// The bytes of their contents.
+    pub content_bytes: u64,
+    /// When the newest of them was saved.
+    pub newest: DateTime<Utc>,
 }
 
 /// How many bytes a store takes on disk.

@@ -293,6 +293,38 @@ impl StoreBuilder {
         self
     }
 
+    /// Opens the file for reading only: it must be there, and no byte of it is changed.
+    ///
+    /// Every write fails with [`ReadOnly`](crate::ErrorKind::ReadOnly), and so does opening a session, which
+    /// is recorded: read through a [view](crate::Host::view). No format is brought up to date and no index
+    /// made anew: a store of an older release is refused, and a search in a damaged index is an error.
+    ///
+    /// Others may write meanwhile, and each read sees whole commits. For that SQLite needs its files `-wal` and
+    /// `-shm` beside the store, and leaves them there, empty, if it made them. Where it can't make them the
+    /// store is read by itself, which takes that no WAL is left; if a process writes to it after all, reads
+    /// fail with [`Busy`](crate::ErrorKind::Busy).
+    ///
+    /// ```
+    /// use strandline::{Classification, Draft, ErrorKind, MemoryStore};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("memory.db");
+    /// let store = MemoryStore::open(&path)?;
+    /// let high = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+    /// store.save(&high, Draft::new("plan", "secret"))?;
+    ///
+    /// let reader = MemoryStore::builder().read_only().open(&path)?;
+    /// let view = reader.host().view("agent", Classification::Public)?;
+    /// assert!(reader.get(&view, "plan")?.is_none()); // above the view
+    /// let error = reader.session("s-2", "agent").open().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::ReadOnly);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_only(mut self) -> Self {
+        self.sqlite.read_only = true;
+        self
+    }
+
     /// Opens the SQLite file at `path`, or creates it.
     ///
     /// # Errors

@@ -30,6 +30,7 @@ mod files;
 mod format;
 mod forms;
 mod import;
+mod inspect;
 mod lineage;
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -39,6 +40,7 @@ mod persona;
 mod power;
 mod processes;
 mod providers;
+mod read_only;
 mod reanalysis;
 #[expect(
     clippy::cast_possible_truncation,

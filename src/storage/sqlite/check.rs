@@ -9,7 +9,6 @@ mod numbers;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::Path;
 
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
@@ -19,7 +18,7 @@ use super::index::{IndexText, State, has_options};
 use super::layout::{Doc, slot};
 use super::rows::{COLUMN_COUNT, columns, memory, unexpected};
 use super::schema::differences;
-use super::{SqliteOptions, open, watch};
+use super::watch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Memory;
 use crate::search::is_sampled;
@@ -32,8 +31,8 @@ const MESSAGES: u32 = 100;
 /// How many sums of hashes there are.
 const BUCKETS: usize = 4_096;
 
-pub(super) fn run(path: &Path, options: &SqliteOptions) -> Result<Vec<Problem>> {
-    let db = open::connect(path, options)?;
+/// Looks through a connection of its own.
+pub(super) fn run(db: Connection) -> Result<Vec<Problem>> {
     db.execute_batch(VOCABULARY)?;
     db.pragma_update(None, "query_only", "ON")?;
     db.execute_batch("BEGIN")?;

@@ -20,6 +20,7 @@ pub(crate) mod open;
 pub(crate) mod partial;
 mod pool;
 mod read;
+mod read_only;
 mod reindex;
 mod repair;
 pub(crate) mod restore;
@@ -43,8 +44,8 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
-    BackupProgress, Deletion, Erased, Erasure, Hit, Imported, ListPage, ListRequest, NewRecord,
-    Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
+    BackupProgress, Deletion, Erased, Erasure, Hit, Holding, Imported, ListPage, ListRequest,
+    NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
 };
 use crate::audit::{Entry, Event, Query, Trail};
 use crate::error::Result;
@@ -180,6 +181,9 @@ pub struct SqliteOptions {
     pub on_reindex: OnReindex,
     /// Whom to warn that a damaged search index was made anew. Default nobody.
     pub on_repair: OnRepair,
+    /// Whether to open the file for reading only; see
+    /// [`StoreBuilder::read_only`](crate::StoreBuilder::read_only). Default no.
+    pub read_only: bool,
 }
 
 impl Default for SqliteOptions {
@@ -190,6 +194,7 @@ impl Default for SqliteOptions {
             create_folders: false,
             on_reindex: OnReindex::default(),
             on_repair: OnRepair::default(),
+            read_only: false,
         }
     }
 }
@@ -236,12 +241,15 @@ impl Sqlite {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self> {
+        if options.read_only {
+            return Self::open_to_read(path.as_ref(), options);
+        }
         let open::Opened {
             path,
             db: writer,
             index,
         } = open::open(path.as_ref(), options)?;
-        let pool = Pool::new(path.clone(), options.clone(), writer);
+        let pool = Pool::new(path.clone(), options.clone(), writer, None);
         if index != open::Index::Whole {
             reindex::finish(&pool, &options.on_reindex)
                 .map_err(|error| open::named(&path, &error))?;
@@ -252,6 +260,18 @@ impl Sqlite {
         Ok(Self {
             path,
             pool,
+            options: options.clone(),
+            repairing: Mutex::new(()),
+        })
+    }
+
+    fn open_to_read(path: &Path, options: &SqliteOptions) -> Result<Self> {
+        let path = open::absolute(path)?;
+        let (db, frozen) =
+            read_only::open(&path, options).map_err(|error| open::named(&path, &error))?;
+        Ok(Self {
+            pool: Pool::new(path.clone(), options.clone(), db, frozen),
+            path,
             options: options.clone(),
             repairing: Mutex::new(()),
         })
@@ -353,7 +373,7 @@ impl StorageProvider for Sqlite {
     }
 
     fn check(&self, _grant: &HostGrant) -> Result<Vec<Problem>> {
-        check::run(&self.path, &self.options)
+        self.pool.apart(check::run)
     }
 
     fn trail(&self, _grant: &HostGrant, after: u64, limit: usize) -> Result<Trail> {
@@ -401,7 +421,12 @@ impl StorageProvider for Sqlite {
         path: &Path,
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
+        self.pool.refuse_read_only()?;
         backup::run(&self.path, path, on_progress)
+    }
+
+    fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>> {
+        self.pool.read(|db| stats::holdings(db, grant, now))
     }
 
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {

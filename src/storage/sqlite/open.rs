@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::partial::{refuse_sidecar, sidecars};
-use super::{Durability, SqliteOptions, schema};
+use super::{Durability, SqliteOptions, read_only, schema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::unpoisoned;
 
@@ -95,18 +95,33 @@ const CANT_WRITE: &str = "it or its folder can't be written";
 
 /// A connection with the settings that all of ours have.
 pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+    let db = if options.read_only {
+        read_only::connect(path)?
+    } else {
+        connect_to_write(path)?
+    };
+    prepare(&db, options)?;
+    Ok(db)
+}
+
+fn connect_to_write(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
     // SQLite opens for reading what it can't open for writing, and fails later.
     if db.is_readonly(MAIN_DB)? {
         return Err(Error::new(ErrorKind::ReadOnly, CANT_WRITE));
     }
+    Ok(db)
+}
+
+/// The settings of a connection.
+pub(super) fn prepare(db: &Connection, options: &SqliteOptions) -> Result<()> {
     db.busy_timeout(options.busy_timeout)?;
     // Keeps a cached statement's plan whatever its parameters are. Without it SQLite compiles most of
     // ours anew at each use, since it might plan otherwise for other values.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(64);
-    refuse_code(&db)?;
+    refuse_code(db)?;
     db.pragma_update(None, "cell_size_check", "ON")?;
     db.pragma_update(None, "secure_delete", "ON")?;
     db.pragma_update(None, "foreign_keys", "ON")?;
@@ -122,7 +137,7 @@ pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection
         Durability::Normal => "NORMAL",
     };
     db.pragma_update(None, "synchronous", synchronous)?;
-    Ok(db)
+    Ok(())
 }
 
 /// Lets nothing run that is in the file: no release keeps a trigger or a view there.

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use super::SqliteOptions;
 use super::group::{Group, Leader};
 use super::open::{self, Identity, InUse};
+use super::read_only::{self, Stamp};
 use super::watch::Watch;
 use crate::error::Result;
 use crate::sync::unpoisoned;
@@ -54,6 +55,8 @@ pub(super) struct Pool {
     pub(super) group: Group,
     readers: Mutex<Readers>,
     returned: Condvar,
+    /// The file's stamp where it is read as one that doesn't change.
+    frozen: Option<Stamp>,
 }
 
 #[derive(Debug)]
@@ -73,7 +76,12 @@ struct Readers {
 }
 
 impl Pool {
-    pub(super) fn new(path: PathBuf, options: SqliteOptions, writer: Connection) -> Self {
+    pub(super) fn new(
+        path: PathBuf,
+        options: SqliteOptions,
+        writer: Connection,
+        frozen: Option<Stamp>,
+    ) -> Self {
         let mut wal = path.clone().into_os_string();
         wal.push("-wal");
         let writer = Writer {
@@ -94,11 +102,13 @@ impl Pool {
             group: Group::default(),
             readers: Mutex::default(),
             returned: Condvar::new(),
+            frozen,
         }
     }
 
     /// Runs `work` in a transaction of its own, which is committed if it succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.refuse_read_only()?;
         let mut writer = unpoisoned(self.writer.lock());
         let transaction = Transaction::after(&|| self.begin(&writer), &writer.db)?;
         let result = work(&writer.db)?;
@@ -112,6 +122,7 @@ impl Pool {
     ///
     /// SQLite does so by way of a temporary copy, which is kept in memory if it is small.
     pub(super) fn vacuum(&self) -> Result<()> {
+        self.refuse_read_only()?;
         let writer = unpoisoned(self.writer.lock());
         let pragma = |name| {
             let value = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
@@ -129,6 +140,7 @@ impl Pool {
     /// Brings all of the WAL into the file and empties it. Returns whether the readers let it within the
     /// busy timeout.
     pub(super) fn empty_wal(&self) -> Result<bool> {
+        self.refuse_read_only()?;
         let start = Instant::now();
         loop {
             {
@@ -156,6 +168,7 @@ impl Pool {
         &self,
         work: impl Fn(&Connection) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
+        self.refuse_read_only()?;
         self.group.write(work, |mut leader: Leader<'_>| {
             let mut writer = unpoisoned(self.writer.lock());
             let end = || writer.watch.end(&writer.db);
@@ -218,7 +231,38 @@ impl Pool {
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let reader = self.reader()?;
         self.look()?;
-        work(reader.db.as_ref().ok_or_else(no_connection)?)
+        let result = work(reader.db.as_ref().ok_or_else(no_connection)?);
+        self.refuse_thawed()?;
+        result
+    }
+
+    /// Runs `work` on a connection that is closed afterwards.
+    pub(super) fn apart<T>(&self, work: impl FnOnce(Connection) -> Result<T>) -> Result<T> {
+        let result = work(self.connect()?);
+        self.refuse_thawed()?;
+        result
+    }
+
+    /// Refuses to write in a store that only reads.
+    pub(super) fn refuse_read_only(&self) -> Result<()> {
+        if self.options.read_only {
+            return Err(read_only::refused());
+        }
+        Ok(())
+    }
+
+    /// Refuses what was read from a file that was taken for one that doesn't change, and did.
+    fn refuse_thawed(&self) -> Result<()> {
+        self.frozen
+            .as_ref()
+            .map_or(Ok(()), |stamp| stamp.check(&self.path))
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        if self.frozen.is_some() {
+            return read_only::connect_frozen(&self.path, &self.options);
+        }
+        open::connect(&self.path, &self.options)
     }
 
     /// Refuses to read a file that is no longer at its path, if it's time to look.
@@ -254,7 +298,7 @@ impl Pool {
             pool: self,
             db: None,
         };
-        let db = open::connect(&self.path, &self.options)?;
+        let db = self.connect()?;
         // Another file may have taken its place.
         self.file.check(&self.path)?;
         db.pragma_update(None, "query_only", "ON")?;

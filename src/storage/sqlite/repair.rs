@@ -11,7 +11,7 @@ use super::index::State;
 use super::layout::Doc;
 use super::rows::{View, tags_from_json, visible};
 use super::{OnReindex, Sqlite, reindex};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::policy::ReadGrant;
 use crate::record::Tag;
 use crate::search::analysis;
@@ -63,7 +63,10 @@ impl Sqlite {
     /// Runs `work`; where it finds the index damaged, makes the index anew and runs it once more.
     pub(super) fn with_sound_index<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match work() {
-            Err(error) if is_index_damage(&error) => self.repair(work),
+            Err(error) if is_index_damage(&error) => {
+                self.pool.refuse_read_only().map_err(|_| unrepaired())?;
+                self.repair(work)
+            }
             done => done,
         }
     }
@@ -80,6 +83,12 @@ impl Sqlite {
         self.options.on_repair.warn();
         work()
     }
+}
+
+fn unrepaired() -> Error {
+    let text = "the store's search index is damaged; a search in a store that is open for writing makes \
+                it anew";
+    Error::corrupt(text)
 }
 
 /// How many terms of a record are looked for.

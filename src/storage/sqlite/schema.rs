@@ -191,6 +191,22 @@ pub(super) fn refuse_all_but_ours(db: &mut Connection) -> Result<()> {
     Ok(())
 }
 
+/// Refuses whatever can't be read as it is: what isn't a store, and a store or an index of another release.
+pub(super) fn refuse_all_but_current(db: &mut Connection) -> Result<()> {
+    refuse_all_but_ours(db)?;
+    let what = if user_version(db)? < VERSION {
+        "file"
+    } else if State::read(db)?.is_older() {
+        "search index"
+    } else {
+        return Ok(());
+    };
+    let text = format!(
+        "the store's {what} is of an older release and has to be made anew first; open it for writing once"
+    );
+    Err(Error::new(ErrorKind::ReadOnly, text))
+}
+
 /// Refuses another program's database; a store of any release, or nothing, is all right.
 pub(super) fn refuse_foreign_file(db: &mut Connection) -> Result<()> {
     match refuse_others(db) {

@@ -7,12 +7,12 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, params};
 
 use super::pool::size;
-use super::rows::{level, micros, unexpected};
+use super::rows::{level, micros, time, unexpected};
 use crate::classification::Classification;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::HostGrant;
 use crate::session::AgentId;
-use crate::storage::{Counts, Namespace, Sizes, Stats};
+use crate::storage::{Counts, Holding, Namespace, Sizes, Stats};
 
 pub(super) fn stats(
     db: &Connection,
@@ -58,6 +58,34 @@ fn count(db: &Connection, grant: &HostGrant, now: DateTime<Utc>, stats: &mut Sta
         *count = to_u64(row.get(3)?)?;
     }
     Ok(())
+}
+
+/// What each agent has at each level in the grant's namespace.
+pub(super) fn holdings(
+    db: &Connection,
+    grant: &HostGrant,
+    now: DateTime<Utc>,
+) -> Result<Vec<Holding>> {
+    let sql = "SELECT s.agent, r.level, count(*), sum(octet_length(r.content)), max(r.updated_at)
+               FROM scopes s CROSS JOIN records r ON r.scope = s.id
+               WHERE s.namespace = ?1 AND (?2 IS NULL OR s.agent = ?2) AND r.state = 0
+                     AND (r.expires_at IS NULL OR r.expires_at > ?3)
+               GROUP BY 1, 2 ORDER BY 1, 2";
+    let agent = grant.agent().map(AgentId::as_str);
+    let mut select = db.prepare_cached(sql)?;
+    let mut rows = select.query(params![grant.namespace().as_str(), agent, micros(now)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let agent: String = row.get(0)?;
+        found.push(Holding {
+            agent: agent.parse().map_err(|_| unexpected("agent"))?,
+            level: level(row.get(1)?)?,
+            memories: to_u64(row.get(2)?)?,
+            content_bytes: to_u64(row.get(3)?)?,
+            newest: time(row.get(4)?)?,
+        });
+    }
+    Ok(found)
 }
 
 fn sizes(db: &Connection, path: &Path) -> Result<Sizes> {
