@@ -4,7 +4,7 @@ use super::Subject;
 use super::scene::{Actor, Scene, everything, expiring, record, with_tags};
 use crate::classification::Classification::Internal;
 use crate::record::{Memory, Tag};
-use crate::search::analysis::{self, DocumentTerms};
+use crate::search::analysis::{Analysis, DocumentTerms};
 use crate::search::{
     B, CLOSE, COMMON, K1, LENGTH, NEAR, NEXT, PARTS, RESERVE, SAMPLE, frequency_of, is_sampled,
     length_of, round_frequency, round_length,
@@ -57,7 +57,7 @@ fn parts(query: &str, visible: &[Memory]) -> Vec<Vec<f64>> {
     let part = |weight: f64, f: f64, norm: f64| weight * f * (K1 + 1.0) / (f + norm);
     let records: f64 = documents.iter().map(|_| 1.0).sum();
     let mut parts = vec![Vec::new(); documents.len()];
-    for term in analysis::query(query) {
+    for term in Analysis::default().query(query) {
         let has = |document: &DocumentTerms| count(document, &term.term) > 0;
         let having: f64 = documents.iter().filter(|d| has(d)).map(|_| 1.0).sum();
         let both = visible.iter().zip(&documents);
@@ -118,7 +118,7 @@ fn to_f64(number: u64) -> f64 {
 
 fn document(memory: &Memory) -> DocumentTerms {
     let tags = memory.tags.iter().map(Tag::as_str);
-    analysis::document(memory.key.as_str(), tags, &memory.content)
+    Analysis::default().document(memory.key.as_str(), tags, &memory.content)
 }
 
 /// The parts of four letters of a word.

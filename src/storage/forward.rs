@@ -47,7 +47,7 @@ pub type LineageId = Uuid;
 ///
 ///     strandline::forward!(records: get, list, search, delete, append, history, audit, reindex, trail,
 ///         note_read, sources, derivations, versions, import, backup, restore, erase, check,
-///         history_page, stats);
+///         history_page, stats, language);
 /// }
 ///
 /// let counting = Arc::new(Counting::default());
@@ -182,9 +182,12 @@ macro_rules! forward {
             now: $crate::storage::Time
         ) -> $crate::storage::Stats);
     };
-    (@@ $inner:ident $method:ident($($name:ident: $type:ty),+) -> $answer:ty) => {
-        fn $method(&self, $($name: $type),+) -> $crate::Result<$answer> {
-            $crate::storage::StorageProvider::$method(self.$inner()?, $($name),+)
+    (@ $inner:ident language) => {
+        $crate::forward!(@@ $inner language() -> $crate::search::analysis::Language);
+    };
+    (@@ $inner:ident $method:ident($($name:ident: $type:ty),*) -> $answer:ty) => {
+        fn $method(&self, $($name: $type),*) -> $crate::Result<$answer> {
+            $crate::storage::StorageProvider::$method(self.$inner()?, $($name),*)
         }
     };
 }

@@ -35,6 +35,7 @@ use crate::error::Result;
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
+use crate::search::analysis::Language;
 
 /// A record to be stored, validated: what [`Draft`](crate::Draft) becomes on its way to a provider.
 ///
@@ -426,4 +427,10 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats>;
+
+    /// The language of the analysis by which it searches now (clause 10).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn language(&self) -> Result<Language>;
 }

@@ -262,6 +262,12 @@ impl<'a> Whole<'a> {
     }
 
     fn add(&mut self, part: &Part<'a>) {
+        let word = fold_whole(part.word.text);
+        // Marks without a letter are no part: a name that ended in a connector would look like the start
+        // of a word.
+        if word.is_empty() && part.suffix.text.is_empty() {
+            return;
+        }
         for run in runs(part.word) {
             match run.kind {
                 Kind::Digits => {}
@@ -284,7 +290,7 @@ impl<'a> Whole<'a> {
         self.parts += 1;
         if self.text.len() <= MAX_TERM_BYTES {
             self.text.push_str(self.link);
-            self.text.push_str(&fold_whole(part.word.text));
+            self.text.push_str(&word);
             self.text.push_str(part.suffix.text);
         }
         self.link = part.link.text;

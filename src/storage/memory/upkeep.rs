@@ -37,7 +37,7 @@ pub(super) fn restore(
         expires_at: old.expires_at,
         lineage_id: request.lineage_id,
     };
-    let terms = terms(&new);
+    let terms = terms(state.analysis, &new);
     let memory = state.insert(grant, &new, terms);
     let facts = grant.restored(&memory.key, memory.version, request.version);
     state.append(facts);
@@ -120,7 +120,9 @@ pub(super) fn check(state: &State) -> Vec<Problem> {
     let is_wrong = |row: &&Row| {
         let memory = &row.version.memory;
         let tags = memory.tags.iter().map(crate::Tag::as_str);
-        let text = super::analysis::document(memory.key.as_str(), tags, &memory.content);
+        let text = state
+            .analysis
+            .document(memory.key.as_str(), tags, &memory.content);
         (text.counts, text.length) != (row.terms.counts.clone(), row.terms.length)
     };
     let wrong: Vec<&Row> = live.map(|(_, row)| row).filter(is_wrong).collect();

@@ -8,21 +8,24 @@ use super::layout::{Doc, slot};
 use super::rows::{tags_from_json, unexpected};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Tag;
-use crate::search::{analysis, is_sampled, round_frequency, round_length};
+use crate::search::analysis::{self, Analysis, Language};
+use crate::search::{is_sampled, round_frequency, round_length};
 
 /// A record as the index sees it: all its terms, those that it has more often by how often, rounded,
 /// and its length.
 #[derive(Debug, Default)]
 pub(super) struct IndexText {
+    language: Language,
     terms: [String; 4],
     pub(super) length: u8,
 }
 
 impl IndexText {
     /// The terms of a record; the same again whenever it is analysed, so that they can be deleted.
-    pub(super) fn of(key: &str, tags: &[Tag], content: &str) -> Self {
-        let found = analysis::document(key, tags.iter().map(Tag::as_str), content);
+    pub(super) fn of(language: Language, key: &str, tags: &[Tag], content: &str) -> Self {
+        let found = Analysis::new(language).document(key, tags.iter().map(Tag::as_str), content);
         let mut text = Self {
+            language,
             length: round_length(found.length),
             ..Self::default()
         };
@@ -36,6 +39,10 @@ impl IndexText {
             }
         }
         text
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.language
     }
 
     /// The numbers and the terms of the record's rows.
@@ -53,16 +60,20 @@ pub(super) struct State {
     pub(super) analysis: u32,
     /// While it is made anew: up to which id it holds the live records.
     pub(super) reindexed: Option<i64>,
+    /// The number of its language; none for English.
+    language: Option<i64>,
 }
 
 impl State {
     pub(super) fn read(db: &Connection) -> Result<Self> {
-        let sql = "SELECT value, (SELECT value FROM meta WHERE name = 'reindexed')
+        let sql = "SELECT value, (SELECT value FROM meta WHERE name = 'reindexed'),
+                   (SELECT value FROM meta WHERE name = 'language')
                    FROM meta WHERE name = 'analysis'";
         Ok(db.prepare_cached(sql)?.query_row([], |row| {
             Ok(Self {
                 analysis: row.get(0)?,
                 reindexed: row.get(1)?,
+                language: row.get(2)?,
             })
         })?)
     }
@@ -76,18 +87,34 @@ impl State {
     /// just being emptied.
     pub(super) fn held(self) -> Option<i64> {
         let held = self.reindexed.unwrap_or(i64::MAX);
-        Some(held).filter(|held| self.analysis == analysis::VERSION && *held >= 0)
+        let ours = self.analysis == analysis::VERSION && self.known_language().is_some();
+        Some(held).filter(|held| ours && *held >= 0)
+    }
+
+    /// The language of its terms.
+    pub(super) fn language(self) -> Result<Language> {
+        self.known_language().ok_or_else(newer)
+    }
+
+    /// `None` for one that this release doesn't know.
+    fn known_language(self) -> Option<Language> {
+        self.language
+            .map_or(Some(Language::default()), Language::of_number)
     }
 
     /// Refuses an index whose terms a newer release made.
     pub(super) fn refuse_newer(self) -> Result<()> {
-        if self.analysis <= analysis::VERSION {
+        if self.analysis <= analysis::VERSION && self.known_language().is_some() {
             return Ok(());
         }
-        let text = "a newer release has indexed the store; only that or a later one can search or \
-                    change it";
-        Err(Error::new(ErrorKind::NewerVersion, text))
+        Err(newer())
     }
+}
+
+fn newer() -> Error {
+    let text = "a newer release has indexed the store; only that or a later one can search or \
+                change it";
+    Error::new(ErrorKind::NewerVersion, text)
 }
 
 /// The index as a transaction finds it: it holds the live records up to an id.
@@ -97,6 +124,7 @@ impl State {
 pub(super) struct Index<'db> {
     pub(super) db: &'db Connection,
     held: i64,
+    language: Language,
 }
 
 impl<'db> Index<'db> {
@@ -109,7 +137,13 @@ impl<'db> Index<'db> {
             return Err(Error::corrupt(text));
         }
         let held = state.reindexed.unwrap_or(i64::MAX);
-        Ok(Self { db, held })
+        let language = state.language()?;
+        Ok(Self { db, held, language })
+    }
+
+    /// The language of its terms, and of those that it gets.
+    pub(super) fn language(self) -> Language {
+        self.language
     }
 
     /// Whether it holds every live record.
@@ -185,7 +219,7 @@ impl<'db> Index<'db> {
         let mut select = self.db.prepare(SQL)?;
         let mut rows = select.query([scope])?;
         while let Some(row) = rows.next()? {
-            work(&Live::from_row(row)?)?;
+            work(&Live::from_row(row, self.language)?)?;
         }
         Ok(())
     }
@@ -217,10 +251,10 @@ pub(super) struct Live {
 
 impl Live {
     /// Of the stored number only the sequence number is taken, and that if it is one.
-    pub(super) fn from_row(row: &Row<'_>) -> Result<Self> {
+    pub(super) fn from_row(row: &Row<'_>, language: Language) -> Result<Self> {
         let (key, content): (String, String) = (row.get(5)?, row.get(7)?);
         let tags = tags_from_json(&row.get::<_, String>(6)?)?;
-        let text = IndexText::of(&key, &tags, &content);
+        let text = IndexText::of(language, &key, &tags, &content);
         let doc = Doc {
             scope: row.get(1)?,
             slot: slot(row.get(2)?, row.get(3)?).ok_or_else(|| unexpected("shadow"))?,

@@ -60,7 +60,7 @@ fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, bo
         return Err(error);
     }
     enter_wal_mode(&db, options.busy_timeout)?;
-    let is_whole = schema::migrate(&mut db)?;
+    let is_whole = schema::migrate(&mut db, options.language)?;
     Ok((db, is_whole))
 }
 

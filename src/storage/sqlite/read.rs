@@ -139,8 +139,9 @@ fn count_all(db: &Connection, view: View, agent: &AgentId) -> Result<u64> {
         "SELECT count(*) FROM records r INDEXED BY records_live WHERE ",
         visible!()
     );
-    if State::read(db)?.is_whole() {
-        return search::count(db, view, agent);
+    let state = State::read(db)?;
+    if state.is_whole() {
+        return search::count(db, view, agent, state.language()?);
     }
     let mut select = db.prepare_cached(SQL)?;
     let parameters = params![view.scope, view.level(), view.now];

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::index::State;
 use super::reindex;
 use crate::error::{Error, ErrorKind, Result};
-use crate::search::analysis;
+use crate::search::analysis::{self, Language};
 
 /// Marks the file as ours: `STRL`.
 pub(super) const APPLICATION_ID: u32 = 0x5354_524C;
@@ -34,7 +34,8 @@ INSERT INTO terms (terms, rank) VALUES ('automerge', 2);
     };
 }
 
-/// - `meta` has numbers of the whole file: those of `reindex` and of `erase`.
+/// - `meta` has numbers of the whole file: those of `reindex` and of `erase`, and as
+///   `language` the two letters of its code, the first one times 256.
 /// - A *scope* is one agent's records in one namespace.
 /// - A record's `state` is 0 live, 1 superseded, 2 deleted. `shadow` is the next higher level at
 ///   which its key is live, 4 if there is none. Both `shadow` and `doc` (see `layout`) are
@@ -201,9 +202,10 @@ fn refuse_newer_file(db: &Connection) -> Result<()> {
     State::read(db)?.refuse_newer()
 }
 
-/// Brings the file to [`VERSION`], and begins to make its index anew if that is of an older analysis.
+/// Brings the file to [`VERSION`], and begins to make its index anew if that is of an older analysis or of
+/// another language than the one asked for.
 /// Whether the index is whole.
-pub(super) fn migrate(db: &mut Connection) -> Result<bool> {
+pub(super) fn migrate(db: &mut Connection, language: Option<Language>) -> Result<bool> {
     while user_version(db)? < VERSION {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = user_version(&tx)?;
@@ -219,20 +221,41 @@ pub(super) fn migrate(db: &mut Connection) -> Result<bool> {
             if version == 0 {
                 tx.pragma_update(None, "application_id", APPLICATION_ID)?;
                 set_meta(&tx, "analysis", analysis::VERSION.into())?;
+                set_language(&tx, language.unwrap_or_default())?;
             }
             tx.pragma_update(None, "user_version", version + 1)?;
         }
         tx.commit()?;
     }
     refuse_newer_file(db)?;
-    if State::read(db)?.analysis < analysis::VERSION {
+    if is_outdated(db, language)? {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if State::read(&tx)?.analysis < analysis::VERSION {
+        // Another process may have done it, or a newer release have come.
+        refuse_newer_file(&tx)?;
+        if is_outdated(&tx, language)? {
+            if let Some(language) = language {
+                set_language(&tx, language)?;
+            }
             reindex::restart(&tx)?;
         }
         tx.commit()?;
     }
     Ok(State::read(db)?.is_whole())
+}
+
+/// Whether the index has other terms than this release would make of the records in this language, or in
+/// whichever the file has.
+fn is_outdated(db: &Connection, language: Option<Language>) -> Result<bool> {
+    let state = State::read(db)?;
+    let other = match language {
+        Some(language) => state.language()? != language,
+        None => false,
+    };
+    Ok(other || state.analysis < analysis::VERSION)
+}
+
+fn set_language(db: &Connection, language: Language) -> Result<()> {
+    set_meta(db, "language", language.number().into())
 }
 
 fn user_version(db: &Connection) -> Result<u32> {
