@@ -29,6 +29,7 @@ mod files;
 mod format;
 mod forms;
 mod import;
+mod language;
 mod lineage;
 #[cfg(feature = "mcp")]
 mod mcp;

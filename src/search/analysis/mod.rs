@@ -276,13 +276,22 @@ impl Analysis {
                 Role::Word => (&mut words, 1.0),
                 Role::Function => (&mut functions, 1.0),
                 Role::Start => (&mut starts, START),
-                Role::LatinStart => (&mut latin, START),
+                Role::LatinStart => (
+                    &mut latin,
+                    if self.language != Language::English && knob("START") > 0.0 {
+                        knob("START")
+                    } else {
+                        START
+                    },
+                ),
             };
             terms.add(found.term, weight, || origins.range(found.range()));
         };
         let mut sink = Sink::new(Side::Query, self.language, &mut count);
         names::push_text(&normal, &mut sink);
-        if !sink.tally.may_be_foreign() {
+        if !sink.tally.may_be_foreign()
+            || (self.language != Language::English && knob("NOSTART") > 0.0)
+        {
             latin = QueryTerms::default();
         }
         if words.terms.is_empty() {
@@ -318,6 +327,13 @@ impl Analysis {
             );
         }
     }
+}
+
+pub(super) fn knob(name: &str) -> f64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(0.0)
 }
 
 /// How often each term came.
