@@ -207,7 +207,9 @@ pub enum Deletion {
 /// 10. **Search.** `search` returns the visible records that share a term with the query, best first,
 ///     with the scores that [`search`](crate::search) defines, which count the visible records alone;
 ///     of equal scores the last saved first; of that order the first `limit`. No text of a query is
-///     syntax or a wildcard, and one without a word finds nothing.
+///     syntax or a wildcard, and one without a word finds nothing. Records and queries are analysed for one
+///     language, which `language` says; while and after it changes, a search finds what it would if the
+///     records had been saved in the new one.
 /// 11. **Any text.** Every key, content, tag and query comes back, or compares, exactly; none causes
 ///     a panic or an error.
 /// 12. **Audit.** Each stored or deleted record leaves one entry with the grant's

@@ -12,7 +12,7 @@
 //!
 //! | script | rule | so this | finds this | not this |
 //! |---|---|---|---|---|
-//! | Latin | accents folded, ß = ss, æ = ae; irregular English forms, then the English Snowball stemmer | `cafés`, `kept` | `cafe`, `keeping` | `case` |
+//! | Latin | accents folded, ß = ss, æ = ae; irregular English forms, then the English Snowball stemmer, or that of the [language](#languages) that is set | `cafés`, `kept` | `cafe`, `keeping` | `case` |
 //! | Greek | accents folded, ς = σ; Greek Snowball | `ΟΔΟΣ` | `οδός` | `όλος` |
 //! | Cyrillic | ё = е, stress marks dropped (й and ї stay letters); Russian Snowball, Ukrainian for words with і, ї, є or ґ | `развертывания` | `развёртывание` | `развитие` |
 //! | Armenian | և = եվ; the article ը dropped, Armenian Snowball | `քաղաք` | `քաղաքի` | `մայր` |
@@ -50,9 +50,36 @@
 //!
 //! **Contractions.** `what's` is `what`, `John's` is `john`, `don't` is `do` and `not`.
 //!
+//! In a store of another language, too, `don't` is English: both of its words are function words there.
+//!
+//! **Starts.** A word of more than five letters is also found by its first five, which counts half as much:
+//! `Regierungen` finds `Regierungsbezirk`. It joins endings that no stemmer knows, and compounds. It holds for
+//! Greek, Cyrillic, Armenian and other alphabets, not for Hebrew, Arabic, Devanagari and Tamil; for Latin
+//! letters only where the text may be in another language than English, by its function words and accents: a
+//! record with more foreign ones than English ones, a query with no English ones or more foreign ones. That
+//! is so whatever language is set.
+//!
 //! **Function words** (English `what`, `the`, `don't`; Russian, Greek, Arabic, Hindi and Chinese ones)
 //! say how a question is put. A query drops them unless it has nothing else. Records keep them. English
 //! ones are those written without accents, in any case: `US` and `IT` are dropped beside other words.
+//!
+//! # Languages
+//!
+//! Many languages share a script, and a word doesn't say which it is of. An [`Analysis`] is for one
+//! [`Language`], English by default, and a store has one for all that it holds
+//! ([`StoreBuilder::language`](crate::StoreBuilder::language)). The language decides for the script that it is
+//! written in, and for nothing else:
+//!
+//! - *Stems* are by its Snowball stemmer, which gets the word with its accents; they are folded afterwards, so a
+//!   query may still leave accents out where the stemmer doesn't need them. In German `Häuser` finds `Haus`, in
+//!   Spanish `canciones` finds `canción`. Turkish has its own lower-case I.
+//! - *Function words* are its own: `Welche Farbe hat das Haus?` asks for a colour and a house. Those of
+//!   English then are words like others.
+//! - For [`Russian`](Language::Russian) and [`Ukrainian`](Language::Ukrainian) all Cyrillic words are of that
+//!   language, and Latin ones are English.
+//!
+//! Text in another language of the script is found by what its words share under these rules: the same word
+//! always, another form of it often not.
 //!
 //! # What doesn't match
 //!
@@ -276,22 +303,13 @@ impl Analysis {
                 Role::Word => (&mut words, 1.0),
                 Role::Function => (&mut functions, 1.0),
                 Role::Start => (&mut starts, START),
-                Role::LatinStart => (
-                    &mut latin,
-                    if self.language != Language::English && knob("START") > 0.0 {
-                        knob("START")
-                    } else {
-                        START
-                    },
-                ),
+                Role::LatinStart => (&mut latin, START),
             };
             terms.add(found.term, weight, || origins.range(found.range()));
         };
         let mut sink = Sink::new(Side::Query, self.language, &mut count);
         names::push_text(&normal, &mut sink);
-        if !sink.tally.may_be_foreign()
-            || (self.language != Language::English && knob("NOSTART") > 0.0)
-        {
+        if !sink.tally.may_be_foreign() {
             latin = QueryTerms::default();
         }
         if words.terms.is_empty() {
@@ -327,13 +345,6 @@ impl Analysis {
             );
         }
     }
-}
-
-pub(super) fn knob(name: &str) -> f64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(0.0)
 }
 
 /// How often each term came.

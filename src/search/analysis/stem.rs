@@ -49,12 +49,6 @@ fn snowball(algorithm: Algorithm, word: &str) -> Cow<'_, str> {
 /// A stem by the rules of a language in Latin letters, folded.
 fn of_language(written: &str, language: Language) -> String {
     let lower = fold_case_in(written, language);
-    if super::knob("FOLDFIRST") > 0.0 {
-        return fold(
-            &snowball(language.algorithm(), &fold(written, Script::Latin)),
-            Script::Latin,
-        );
-    }
     fold(&snowball(language.algorithm(), &lower), Script::Latin)
 }
 
