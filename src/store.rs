@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Act, Gate, ToolCall};
 use crate::record::{Draft, Limits, Memory, check_limit, parse_key, parse_tag, validate};
 use crate::search::Explainer;
+use crate::search::analysis::Analysis;
 use crate::session::Session;
 use crate::storage::{self, Deletion, ListRequest, Namespace, NewRecord, SearchRequest};
 
@@ -352,13 +353,20 @@ impl MemoryStore {
         let found = self.gate.provider().search(&grant, &request)?;
         let memories = found.iter().map(|hit| &hit.memory);
         self.gate.note_read(session, act, &grant, memories)?;
-        let explainer = explain.then(|| Explainer::new(&request.query));
+        let explainer = explain
+            .then(|| self.explainer(&request.query))
+            .transpose()?;
         let hit = |found: storage::Hit| Hit {
             explanation: explainer.as_ref().map(|by| by.explain(&found.memory)),
             memory: found.memory,
             score: found.score,
         };
         Ok(found.into_iter().map(hit).collect())
+    }
+
+    fn explainer(&self, query: &str) -> Result<Explainer> {
+        let language = self.gate.provider().language()?;
+        Ok(Explainer::new(query, Analysis::new(language)))
     }
 
     /// Lists the memories that this session can see, by key, a page at a time.

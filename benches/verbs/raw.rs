@@ -5,7 +5,8 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row, Statement, params};
 use strandline::Classification;
-use strandline::search::{analysis, is_sampled, round_frequency, round_length};
+use strandline::search::analysis::Analysis;
+use strandline::search::{is_sampled, round_frequency, round_length};
 use strandline::storage::Durability;
 use uuid::Uuid;
 
@@ -149,7 +150,7 @@ pub(crate) fn add_ranked_index(db: &Connection) {
 
 /// A query for `terms_raw`, as it would be put together by hand.
 pub(crate) fn match_any(query: &str) -> String {
-    let terms = analysis::query(query);
+    let terms = Analysis::default().query(query);
     let quoted: Vec<String> = terms
         .iter()
         .map(|term| format!("\"{}\"", term.term))
@@ -159,7 +160,7 @@ pub(crate) fn match_any(query: &str) -> String {
 
 /// The terms of a record as text, each as often as the record has it.
 fn terms(key: &str, tags: &[String], content: &str) -> String {
-    let found = analysis::document(key, tags.iter().map(String::as_str), content);
+    let found = Analysis::default().document(key, tags.iter().map(String::as_str), content);
     let mut text = String::new();
     for (term, count) in &found.counts {
         for _ in 0..*count {
@@ -182,7 +183,7 @@ pub(crate) struct Rows<'i> {
 impl<'i> Rows<'i> {
     pub(crate) fn of(item: &'i Item) -> Self {
         let tags = [item.tag.clone()];
-        let analysed = analysis::document(&item.key, [item.tag.as_str()], &item.content);
+        let analysed = Analysis::default().document(&item.key, [item.tag.as_str()], &item.content);
         let terms = (0..4_u8).filter_map(|frequency| {
             let found = analysed
                 .counts

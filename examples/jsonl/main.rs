@@ -39,7 +39,8 @@
 //!
 //! Flags before the path: `--audit-reads` lets reads leave entries in the audit, too; with `--lineage` the
 //! store keeps what each session has read, which `derived_from` and `derived_into` need;
-//! `--no-neighbours` ranks without what was saved beside a memory.
+//! `--no-neighbours` ranks without what was saved beside a memory; `--language de` sets the store to a language
+//! (ISO 639-1) that its memories are in.
 
 mod audit;
 mod driver;
@@ -55,18 +56,23 @@ use std::io;
 
 use strandline::MemoryStore;
 
-const USAGE: &str =
-    "usage: jsonl [--audit-reads] [--lineage] [--no-neighbours] PATH, where PATH may be :memory:";
+const USAGE: &str = "usage: jsonl [--audit-reads] [--lineage] [--no-neighbours] [--language CODE] PATH, \
+                     where PATH may be :memory:";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let path = arguments.pop().ok_or(USAGE)?;
     let mut options = MemoryStore::builder();
-    for flag in arguments {
+    let mut arguments = arguments.into_iter();
+    while let Some(flag) = arguments.next() {
         options = match flag.to_str() {
             Some("--audit-reads") => options.audit_reads(true),
             Some("--lineage") => options.lineage(true),
             Some("--no-neighbours") => options.neighbours(false),
+            Some("--language") => {
+                let code = arguments.next().ok_or(USAGE)?;
+                options.language(code.to_str().ok_or(USAGE)?.parse()?)
+            }
             _ => return Err(USAGE.into()),
         };
     }

@@ -234,6 +234,7 @@ macro_rules! conformance {
             }
             search {
                 c10_any_word_may_match
+                c10_terms_are_of_the_providers_language
                 c10_keys_tags_and_content_are_searched
                 c10_scores_are_by_the_formula
                 c10_neighbours_lend_what_a_record_lacks

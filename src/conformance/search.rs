@@ -4,7 +4,7 @@ use super::Subject;
 use super::scene::{Actor, Scene, everything, expiring, record, with_tags};
 use crate::classification::Classification::Internal;
 use crate::record::{Memory, Tag};
-use crate::search::analysis::{self, DocumentTerms};
+use crate::search::analysis::{Analysis, DocumentTerms};
 use crate::search::{
     B, CLOSE, COMMON, K1, LENGTH, NEAR, NEXT, PARTS, RESERVE, SAMPLE, frequency_of, is_sampled,
     length_of, round_frequency, round_length,
@@ -43,8 +43,11 @@ fn library() -> Vec<NewRecord> {
 /// What a record gets of each term and each part of a word by the formula in [`crate::search`], written
 /// out plainly: nothing at all if it has no term. The records are in the order of saving, if there are
 /// more than come close.
-fn parts(query: &str, visible: &[Memory]) -> Vec<Vec<f64>> {
-    let documents: Vec<DocumentTerms> = visible.iter().map(document).collect();
+fn parts(analysis: Analysis, query: &str, visible: &[Memory]) -> Vec<Vec<f64>> {
+    let documents: Vec<DocumentTerms> = visible
+        .iter()
+        .map(|memory| document(analysis, memory))
+        .collect();
     let texts: Vec<Vec<String>> = visible.iter().map(grams_of).collect();
     let count = |document: &DocumentTerms, term: &str| {
         let found = document.counts.iter().find(|(other, _)| other == term);
@@ -57,7 +60,7 @@ fn parts(query: &str, visible: &[Memory]) -> Vec<Vec<f64>> {
     let part = |weight: f64, f: f64, norm: f64| weight * f * (K1 + 1.0) / (f + norm);
     let records: f64 = documents.iter().map(|_| 1.0).sum();
     let mut parts = vec![Vec::new(); documents.len()];
-    for term in analysis::query(query) {
+    for term in analysis.query(query) {
         let has = |document: &DocumentTerms| count(document, &term.term) > 0;
         let having: f64 = documents.iter().filter(|d| has(d)).map(|_| 1.0).sum();
         let both = visible.iter().zip(&documents);
@@ -116,9 +119,9 @@ fn to_f64(number: u64) -> f64 {
     u32::try_from(number).map_or(f64::INFINITY, f64::from)
 }
 
-fn document(memory: &Memory) -> DocumentTerms {
+fn document(analysis: Analysis, memory: &Memory) -> DocumentTerms {
     let tags = memory.tags.iter().map(Tag::as_str);
-    analysis::document(memory.key.as_str(), tags, &memory.content)
+    analysis.document(memory.key.as_str(), tags, &memory.content)
 }
 
 /// The parts of four letters of a word.
@@ -206,6 +209,38 @@ pub(super) fn c10_any_word_may_match<S: Subject>(scene: Scene<S>) {
     );
 }
 
+/// Words of several languages in forms that one stemmer joins and the other doesn't.
+pub(super) fn c10_terms_are_of_the_providers_language<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    let texts = ["Häuser", "canciones", "kept", "házakban", "was it", "don't"];
+    let records: Vec<_> = (0..)
+        .zip(texts)
+        .map(|(place, text)| record(&format!("k{place}"), text))
+        .collect();
+    ada.save_all(&records);
+    let visible = ada.list(&everything()).records;
+    let analysis = analysis_of(&ada);
+    for query in ["Haus", "canción", "keep", "ház", "was", "it"] {
+        let asked = analysis.query(query);
+        let shares = |memory: &&Memory| {
+            let has = document(analysis, memory).counts;
+            asked
+                .iter()
+                .any(|asked| has.iter().any(|(term, _)| *term == asked.term))
+        };
+        let expected = visible.iter().filter(shares);
+        let expected: Vec<_> = expected.map(|m| m.key.as_str().to_owned()).collect();
+        let found = sorted(ada.found(query));
+        ada.same(found, expected, "records and queries are of one language");
+    }
+    ada.same(analysis_of(&ada), analysis, "the language stays");
+}
+
+/// The analysis for the language that the provider says.
+fn analysis_of(ada: &Actor<'_>) -> Analysis {
+    Analysis::new(ada.done(ada.provider.language()))
+}
+
 pub(super) fn c10_keys_tags_and_content_are_searched<S: Subject>(scene: Scene<S>) {
     let ada = scene.ada();
     ada.save_all(&[
@@ -234,7 +269,7 @@ pub(super) fn c10_scores_are_by_the_formula<S: Subject>(scene: Scene<S>) {
         "florps quuxian",
         "florp vant ikz",
     ] {
-        let parts = parts(query, &visible);
+        let parts = parts(analysis_of(&ada), query, &visible);
         let scores: Vec<f64> = parts.iter().map(|parts| parts.iter().sum()).collect();
         same_scores(&ada, &ada.search(query, 1_000), &visible, &scores);
     }
@@ -255,7 +290,7 @@ pub(super) fn c10_neighbours_lend_what_a_record_lacks<S: Subject>(scene: Scene<S
     }
     let visible = ada.list(&everything()).records;
     for query in ["florp", "zmork k07 quux", "blorb wibblo vantik k00"] {
-        let parts = parts(query, &visible);
+        let parts = parts(analysis_of(&ada), query, &visible);
         let of = |key: &str| {
             let place = visible.iter().position(|memory| memory.key.as_str() == key);
             place
@@ -387,7 +422,9 @@ pub(super) fn c10_a_common_term_counts_once<S: Subject>(scene: Scene<S>) {
         "florp absent florp",
     ] {
         let sum = |parts: Vec<f64>| parts.iter().sum::<f64>();
-        let scores = parts(query, &visible).into_iter().map(sum);
+        let scores = parts(analysis_of(&ada), query, &visible)
+            .into_iter()
+            .map(sum);
         let mut all: Vec<(&Memory, f64)> = visible.iter().zip(scores).rev().collect();
         all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         for (hit, (memory, score)) in ada.search(query, 150).iter().zip(&all) {

@@ -230,5 +230,5 @@ impl StorageProvider for Faulty {
     }
 
     crate::forward!(records: append, audit, reindex, trail, note_read, sources, derivations, versions, import,
-        backup, restore, erase, check, history_page, stats, holdings);
+        backup, restore, erase, check, history_page, stats, holdings, language);
 }

@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 use super::observe;
 use super::texts::Texts;
 use super::trace::{AGENT, Text};
+use crate::search::analysis::Analysis;
 use crate::search::{Explainer, find};
 use crate::storage::{self, SearchRequest};
 use crate::{Classification, ErrorKind, Hit, Memory, Page, Result, Tag};
@@ -234,7 +235,7 @@ impl Oracle {
         limit: usize,
         reply: &Result<Vec<Hit>>,
     ) {
-        let why = Explainer::new(query);
+        let why = Explainer::new(query, Analysis::default());
         let explained = |hit: storage::Hit| Hit {
             explanation: Some(why.explain(&hit.memory)),
             memory: hit.memory,

@@ -1,6 +1,6 @@
 //! Records as a search reads them, for the oracle and for a provider with faults.
 
-use crate::search::analysis;
+use crate::search::analysis::Analysis;
 use crate::search::{Beside, Found, Posting, Source, round_frequency, round_length};
 use crate::{Memory, Result, Tag};
 
@@ -42,7 +42,7 @@ impl Source for Texts<'_> {
     fn having(&self, term: &str) -> Result<Vec<Posting>> {
         let posting = |(doc, memory): (i64, &&Memory)| {
             let tags = memory.tags.iter().map(Tag::as_str);
-            let found = analysis::document(memory.key.as_str(), tags, &memory.content);
+            let found = Analysis::default().document(memory.key.as_str(), tags, &memory.content);
             let (_, count) = found.counts.iter().find(|(other, _)| other == term)?;
             Some(Posting {
                 doc,

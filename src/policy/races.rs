@@ -70,7 +70,7 @@ impl StorageProvider for Interrupted {
     }
 
     crate::forward!(records: get, list, search, append, history, audit, reindex, trail, note_read, sources,
-        derivations, versions, import, backup, restore, erase, check, history_page, stats, holdings);
+        derivations, versions, import, backup, restore, erase, check, history_page, stats, holdings, language);
 }
 
 fn store(refuses: bool) -> MemoryStore {

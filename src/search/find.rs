@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::analysis;
+use super::analysis::Analysis;
 use super::beside::Rows;
 use super::bm25::{Candidate, List, Read, newest, norm, sums};
 use super::grams::{Grams, parts};
@@ -61,7 +61,8 @@ use crate::storage::SearchRequest;
 /// # Ok::<(), strandline::Error>(())
 /// ```
 pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidate>> {
-    let mut lists = lists(source, &request.query)?;
+    let analysis = Analysis::new(source.language());
+    let mut lists = lists(source, analysis, &request.query)?;
     if lists.is_empty() {
         return Ok(Vec::new());
     }
@@ -82,7 +83,7 @@ pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidat
     let mut stage = Stage {
         source,
         lists: &lists,
-        grams: Grams::of(&request.query),
+        grams: Grams::of(&request.query, analysis),
         close: BTreeMap::new(),
     };
     let mut scores: BTreeMap<i64, f64> = first.iter().map(|c| (c.doc, c.score)).collect();
@@ -100,8 +101,8 @@ pub fn find(source: &dyn Source, request: &SearchRequest) -> Result<Vec<Candidat
 ///
 /// The sort is stable, so the order of all additions, and with it the last bit of each sum, depends on
 /// the query and the visible records only.
-fn lists(source: &dyn Source, query: &str) -> Result<Vec<List>> {
-    let terms = analysis::query(query);
+fn lists(source: &dyn Source, analysis: Analysis, query: &str) -> Result<Vec<List>> {
+    let terms = analysis.query(query);
     let mut lists = Vec::with_capacity(terms.len());
     if terms.is_empty() {
         return Ok(lists);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::analysis::is_function_word;
+use super::analysis::Analysis;
 use super::bm25::to_f64;
 use super::letters::{Letter, letter};
 use super::{K1, MAX_GRAMS, PARTS, READ_BYTES};
@@ -27,9 +27,12 @@ pub(super) type Counts = Vec<(usize, u32)>;
 
 impl Grams {
     /// The parts of the words of a query. Function words count only where there is nothing else.
-    pub(super) fn of(query: &str) -> Self {
+    pub(super) fn of(query: &str, analysis: Analysis) -> Self {
         let words = words(query);
-        let telling = |word: &Word<'_>| word.text.is_none_or(|text| !is_function_word(text));
+        let telling = |word: &Word<'_>| {
+            word.text
+                .is_none_or(|text| !analysis.is_function_word(text))
+        };
         let any = words.iter().any(telling);
         let mut grams = Self::default();
         for word in words.iter().filter(|word| !any || telling(word)) {
@@ -263,13 +266,13 @@ mod tests {
 
     #[test]
     fn function_words_count_only_alone() {
-        assert_eq!(Grams::of("what is tea").len(), 2);
-        assert_eq!(Grams::of("what is it").len(), 5);
+        assert_eq!(Grams::of("what is tea", Analysis::default()).len(), 2);
+        assert_eq!(Grams::of("what is it", Analysis::default()).len(), 5);
     }
 
     #[test]
     fn counts_are_of_the_parts_of_the_query() {
-        let grams = Grams::of("tea");
+        let grams = Grams::of("tea", Analysis::default());
         assert_eq!(grams.count(&["k", "Tea, teas, steam"]), [(0, 2), (1, 1)]);
     }
 }

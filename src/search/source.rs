@@ -1,5 +1,6 @@
 //! What a search reads of a provider.
 
+use super::analysis::Language;
 use crate::error::Result;
 
 /// One record that has a term.
@@ -98,7 +99,7 @@ pub struct Beside {
 ///
 ///     fn having(&self, term: &str) -> strandline::Result<Vec<Posting>> {
 ///         let posting = |(doc, text): (i64, &&str)| {
-///             let found = analysis::document("", [], text);
+///             let found = analysis::Analysis::default().document("", [], text);
 ///             let (_, count) = found.counts.iter().find(|(other, _)| other == term)?;
 ///             Some(Posting {
 ///                 doc,
@@ -134,6 +135,12 @@ pub struct Beside {
 /// # Ok::<(), strandline::Error>(())
 /// ```
 pub trait Source {
+    /// The language of the analysis that the records' terms are of; the query's are made by the same.
+    /// By default English.
+    fn language(&self) -> Language {
+        Language::English
+    }
+
     /// How many records there are.
     ///
     /// # Errors

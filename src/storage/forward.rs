@@ -47,7 +47,7 @@ pub type LineageId = Uuid;
 ///
 ///     strandline::forward!(records: get, list, search, delete, append, history, audit, reindex, trail,
 ///         note_read, sources, derivations, versions, import, backup, restore, erase, check,
-///         history_page, stats, holdings);
+///         history_page, stats, holdings, language);
 /// }
 ///
 /// let counting = Arc::new(Counting::default());
@@ -188,9 +188,12 @@ macro_rules! forward {
             now: $crate::storage::Time
         ) -> ::std::vec::Vec<$crate::storage::Holding>);
     };
-    (@@ $inner:ident $method:ident($($name:ident: $type:ty),+) -> $answer:ty) => {
-        fn $method(&self, $($name: $type),+) -> $crate::Result<$answer> {
-            $crate::storage::StorageProvider::$method(self.$inner()?, $($name),+)
+    (@ $inner:ident language) => {
+        $crate::forward!(@@ $inner language() -> $crate::search::analysis::Language);
+    };
+    (@@ $inner:ident $method:ident($($name:ident: $type:ty),*) -> $answer:ty) => {
+        fn $method(&self, $($name: $type),*) -> $crate::Result<$answer> {
+            $crate::storage::StorageProvider::$method(self.$inner()?, $($name),*)
         }
     };
 }

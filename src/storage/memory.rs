@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey, Tag};
-use crate::search::analysis;
+use crate::search::analysis::{Analysis, Language};
 use crate::search::{Candidate, find};
 use crate::session::AgentId;
 use crate::sync::unpoisoned;
@@ -66,6 +66,7 @@ use terms::Terms;
 /// ```
 #[derive(Default)]
 pub struct InMemory {
+    analysis: Analysis,
     state: Mutex<State>,
 }
 
@@ -79,6 +80,33 @@ impl InMemory {
     /// ```
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty provider whose searches are in this language.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use strandline::search::analysis::Language;
+    /// use strandline::storage::InMemory;
+    /// use strandline::{Draft, MemoryStore, Search};
+    ///
+    /// let records = Arc::new(InMemory::with_language(Language::Hungarian));
+    /// let store = MemoryStore::builder().with_provider(records);
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.save(&session, Draft::new("k", "a házakban"))?;
+    /// assert_eq!(store.search(&session, Search::new("ház"))?.len(), 1);
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn with_language(language: Language) -> Self {
+        let analysis = Analysis::new(language);
+        let state = State {
+            analysis,
+            ..State::default()
+        };
+        Self {
+            analysis,
+            state: Mutex::new(state),
+        }
     }
 
     /// The state, also after a panic elsewhere: no change of it can stop half-way, since whatever
@@ -134,7 +162,7 @@ impl StorageProvider for InMemory {
     fn search(&self, grant: &ReadGrant, request: &SearchRequest) -> Result<Vec<Hit>> {
         let state = self.state();
         let slots = state.scope(grant.namespace(), grant.agent());
-        let seen = Seen::of(visible(slots, grant).collect());
+        let seen = Seen::of(visible(slots, grant).collect(), self.analysis);
         let found = find(&seen, request)?;
         let hit = |candidate: Candidate| {
             let row = seen.row(candidate.doc)?;
@@ -149,7 +177,7 @@ impl StorageProvider for InMemory {
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
         let analysed: Vec<_> = records
             .iter()
-            .map(|record| (record, terms(record)))
+            .map(|record| (record, terms(self.analysis, record)))
             .collect();
         let mut state = self.state();
         state.check_taint(grant)?;
@@ -285,11 +313,16 @@ impl StorageProvider for InMemory {
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
         Ok(self.state().stats(grant, now))
     }
+
+    fn language(&self) -> Result<Language> {
+        Ok(self.analysis.language())
+    }
 }
 
 /// All that the provider keeps.
 #[derive(Default)]
 struct State {
+    analysis: Analysis,
     scopes: BTreeMap<Namespace, BTreeMap<AgentId, Slots>>,
     /// The first entry's number is 1.
     audit: Vec<Entry>,
@@ -486,9 +519,10 @@ fn visible<'a>(slots: &'a Slots, grant: &ReadGrant) -> impl Iterator<Item = &'a 
     slots.values().filter_map(|slot| slot.visible(grant))
 }
 
-fn terms(record: &NewRecord) -> Terms {
+fn terms(analysis: Analysis, record: &NewRecord) -> Terms {
     let tags = record.tags.iter().map(Tag::as_str);
-    analysis::document(record.key.as_str(), tags, &record.content).into()
+    let content = &record.content;
+    analysis.document(record.key.as_str(), tags, content).into()
 }
 
 fn to_u64(number: usize) -> u64 {

@@ -37,6 +37,7 @@ use crate::error::Result;
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
+use crate::search::analysis::Language;
 
 /// A store of labelled records.
 ///
@@ -82,7 +83,9 @@ use crate::record::{Memory, MemoryKey};
 /// 10. **Search.** `search` returns the visible records that share a term with the query, best first,
 ///     with the scores that [`search`](crate::search) defines, which count the visible records alone;
 ///     of equal scores the last saved first; of that order the first `limit`. No text of a query is
-///     syntax or a wildcard, and one without a word finds nothing.
+///     syntax or a wildcard, and one without a word finds nothing. Records and queries are analysed for one
+///     language, which `language` says; while and after it changes, a search finds what it would if the
+///     records had been saved in the new one.
 /// 11. **Any text.** Every key, content, tag and query comes back, or compares, exactly; none causes
 ///     a panic or an error.
 /// 12. **Audit.** Each stored or deleted record leaves one entry with the grant's
@@ -347,4 +350,10 @@ pub trait StorageProvider: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the storage only.
     fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>>;
+
+    /// The language of the analysis by which it searches now (clause 10).
+    ///
+    /// # Errors
+    /// Those of the storage only.
+    fn language(&self) -> Result<Language>;
 }

@@ -10,6 +10,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::Result;
 use crate::policy::{Gate, Reads, Rule};
 use crate::record::Limits;
+use crate::search::analysis::Language;
 use crate::session::Session;
 use crate::storage::{
     Durability, InMemory, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions, StorageProvider,
@@ -198,6 +199,36 @@ impl StoreBuilder {
         self
     }
 
+    /// The language that most memories are in, of those that share a script; without it a file keeps the
+    /// one that it has, and a new store is for English.
+    ///
+    /// It decides which forms of a word a search takes for one, and which words of a question don't count;
+    /// [`analysis`](crate::search::analysis) has the rules. Memories in other languages are still found.
+    ///
+    /// The language is one for the whole file. Opening it with another one makes the search index anew
+    /// first, as for the index of an older release; others who have the file open then search in the new
+    /// language, too. A store over a [provider of your own](Self::with_provider) has that one's language.
+    ///
+    /// ```
+    /// use strandline::search::analysis::Language;
+    /// use strandline::{Classification, Draft, MemoryStore, Search};
+    ///
+    /// let store = MemoryStore::builder().language(Language::German).open_in_memory()?;
+    /// let session = store.session("s-1", "agent").open()?;
+    /// store.save(&session, Draft::new("haus", "Die Häuser am See"))?;
+    /// let above = store.session("s-2", "agent").taint(Classification::Internal).open()?;
+    /// store.save(&above, Draft::new("plan", "Das Haus wird verkauft"))?;
+    ///
+    /// let hits = store.search(&session, Search::new("Wo ist das Haus?"))?;
+    /// assert_eq!(hits.len(), 1); // not the plan
+    /// assert_eq!(hits[0].memory.key.as_str(), "haus");
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn language(mut self, language: Language) -> Self {
+        self.sqlite.language = Some(language);
+        self
+    }
+
     /// What an acknowledged write survives; [`Durability::Full`] by default.
     ///
     /// ```
@@ -248,7 +279,7 @@ impl StoreBuilder {
     }
 
     /// Tells how far the store has come whenever it makes its search index anew: in
-    /// [`open`](MemoryStore::open), for a file whose index an older release made, and in
+    /// [`open`](MemoryStore::open), for a file whose index an older release made or that is of another language, and in
     /// [`Host::reindex`](crate::Host::reindex).
     ///
     /// The function is called after each step, with no lock held, but not while a damaged index that a
@@ -352,7 +383,8 @@ impl StoreBuilder {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn open_in_memory(self) -> Result<MemoryStore> {
-        Ok(self.with_provider(Arc::new(InMemory::new())))
+        let language = self.sqlite.language.unwrap_or_default();
+        Ok(self.with_provider(Arc::new(InMemory::with_language(language))))
     }
 
     /// Makes a store over a provider of your own.

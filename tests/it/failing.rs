@@ -31,7 +31,7 @@ impl StorageProvider for Failing {
 
     strandline::forward!(up: get, list, search, save, delete, append, history, audit, reindex, trail, note_read,
         sources, derivations, versions, import, backup, restore, erase, check, history_page,
-        stats, holdings);
+        stats, holdings, language);
 }
 
 #[test]

@@ -31,6 +31,7 @@ mod format;
 mod forms;
 mod import;
 mod inspect;
+mod language;
 mod lineage;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use strandline::search::{analysis, round_frequency};
+use strandline::search::analysis::Analysis;
+use strandline::search::round_frequency;
 
 /// Fails unless everything that is derived from the records agrees with them.
 pub(crate) fn assert_sound(path: &Path) {
@@ -48,7 +49,7 @@ fn assert_index(db: &Connection) {
         let own_tags: Vec<strandline::Tag> = serde_json::from_str(&text(1)).unwrap();
         let (key, content, doc) = (text(0), text(2), number(3));
         let names = own_tags.iter().map(strandline::Tag::as_str);
-        let found = analysis::document(&key, names, &content);
+        let found = Analysis::default().document(&key, names, &content);
         for (term, count) in found.counts {
             let rows = terms.entry(term).or_default();
             rows.push(doc);

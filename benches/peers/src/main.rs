@@ -15,7 +15,7 @@ mod data;
 #[path = "../../verbs/measure.rs"]
 mod measure;
 
-use strandline::search::analysis;
+use strandline::search::analysis::Analysis;
 use strandline::{Classification, Draft, MemoryStore, Search, Session};
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, TermQuery};
@@ -122,7 +122,7 @@ impl Peer {
     }
 
     fn search(&self, query: &Query) -> Vec<TantivyDocument> {
-        let any = analysis::query(&query.text).into_iter().map(|term| {
+        let any = Analysis::default().query(&query.text).into_iter().map(|term| {
             let term = Term::from_field_text(self.terms, &term.term);
             let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
             (
@@ -140,7 +140,7 @@ impl Peer {
 
 /// The terms of a record as text, each as often as the record has it.
 fn terms_of(item: &Item) -> String {
-    let found = analysis::document(&item.key, [item.tag.as_str()], &item.content);
+    let found = Analysis::default().document(&item.key, [item.tag.as_str()], &item.content);
     let mut text = String::new();
     for (term, count) in &found.counts {
         for _ in 0..*count {

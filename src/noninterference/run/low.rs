@@ -4,6 +4,7 @@ use super::{AGENT, Front, KEYS, QUERIES, Run, TAGS, observe, pages, pick, query_
 use crate::noninterference::oracle::Handle;
 use crate::noninterference::trace::{Call, Deed, Op};
 use crate::search::Explainer;
+use crate::search::analysis::Analysis;
 use crate::storage::VersionState;
 use crate::{Classification, Hit, MemoryStore, Page, Result, Session};
 
@@ -175,5 +176,6 @@ fn explain_from_above(hit: &mut Hit, store: &MemoryStore, query: &str) {
     let versions = versions.unwrap().into_iter();
     let live = versions.filter(|version| version.state == VersionState::Live);
     let highest = live.max_by_key(|version| version.memory.classification);
-    hit.explanation = highest.map(|version| Explainer::new(query).explain(&version.memory));
+    hit.explanation =
+        highest.map(|version| Explainer::new(query, Analysis::default()).explain(&version.memory));
 }

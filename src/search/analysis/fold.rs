@@ -6,6 +6,7 @@ use std::iter;
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
+use super::language::Language;
 use super::place::Origins;
 use super::script::{Kind, Script, ascii_digit, is_mark, kind};
 
@@ -111,6 +112,20 @@ pub(super) fn fold_case(word: &str) -> String {
         .flat_map(char::to_lowercase)
         .nfkc()
         .collect()
+}
+
+/// Case folding as the language has it: Turkish has an i with and one without a dot.
+pub(super) fn fold_case_in(word: &str, language: Language) -> String {
+    if language != Language::Turkish {
+        return fold_case(word);
+    }
+    let lower = |c| match c {
+        'I' => 'ı',
+        'İ' => 'i',
+        _ => c,
+    };
+    let lower: String = word.chars().map(lower).collect();
+    lower.to_lowercase().nfkc().collect()
 }
 
 fn without_marks(word: &str) -> String {

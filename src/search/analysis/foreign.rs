@@ -36,12 +36,12 @@ const FOREIGN: &[&str] = &[
 
 /// What the words of a text in Latin letters say of its language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Language {
+pub(super) struct Tally {
     english: u32,
     foreign: u32,
 }
 
-impl Language {
+impl Tally {
     /// Takes note of a folded word, which was written with or without accents, and may be an English
     /// function word.
     pub(super) fn note(&mut self, word: &str, accents: bool, english: bool) {
@@ -71,8 +71,8 @@ mod tests {
         assert!(FOREIGN.is_sorted_by(|a, b| a < b));
     }
 
-    fn language(text: &str) -> Language {
-        let mut language = Language::default();
+    fn language(text: &str) -> Tally {
+        let mut language = Tally::default();
         for word in text.split(' ') {
             language.note(word, !word.is_ascii(), english::is_stop(word));
         }

@@ -1,6 +1,7 @@
 //! Text to terms: what a word is, and which spellings and forms of it are one.
 //!
-//! [`document`] makes the terms of a record and [`query`] those of a query, by the same rules. A record
+//! [`Analysis::document`] makes the terms of a record and [`Analysis::query`] those of a query, by the
+//! same rules. A record
 //! is found by a query when they share a term. The module is pure: the same text gives the same terms,
 //! on every machine and for every provider, as long as [`VERSION`] is the same.
 //!
@@ -11,7 +12,7 @@
 //!
 //! | script | rule | so this | finds this | not this |
 //! |---|---|---|---|---|
-//! | Latin | accents folded, ß = ss, æ = ae; irregular English forms, then the English Snowball stemmer | `cafés`, `kept` | `cafe`, `keeping` | `case` |
+//! | Latin | accents folded, ß = ss, æ = ae; irregular English forms, then the English Snowball stemmer, or that of the [language](#languages) that is set | `cafés`, `kept` | `cafe`, `keeping` | `case` |
 //! | Greek | accents folded, ς = σ; Greek Snowball | `ΟΔΟΣ` | `οδός` | `όλος` |
 //! | Cyrillic | ё = е, stress marks dropped (й and ї stay letters); Russian Snowball, Ukrainian for words with і, ї, є or ґ | `развертывания` | `развёртывание` | `развитие` |
 //! | Armenian | և = եվ; the article ը dropped, Armenian Snowball | `քաղաք` | `քաղաքի` | `մայր` |
@@ -49,9 +50,36 @@
 //!
 //! **Contractions.** `what's` is `what`, `John's` is `john`, `don't` is `do` and `not`.
 //!
+//! In a store of another language, too, `don't` is English: both of its words are function words there.
+//!
+//! **Starts.** A word of more than five letters is also found by its first five, which counts half as much:
+//! `Regierungen` finds `Regierungsbezirk`. It joins endings that no stemmer knows, and compounds. It holds for
+//! Greek, Cyrillic, Armenian and other alphabets, not for Hebrew, Arabic, Devanagari and Tamil; for Latin
+//! letters only where the text may be in another language than English, by its function words and accents: a
+//! record with more foreign ones than English ones, a query with no English ones or more foreign ones. That
+//! is so whatever language is set.
+//!
 //! **Function words** (English `what`, `the`, `don't`; Russian, Greek, Arabic, Hindi and Chinese ones)
 //! say how a question is put. A query drops them unless it has nothing else. Records keep them. English
 //! ones are those written without accents, in any case: `US` and `IT` are dropped beside other words.
+//!
+//! # Languages
+//!
+//! Many languages share a script, and a word doesn't say which it is of. An [`Analysis`] is for one
+//! [`Language`], English by default, and a store has one for all that it holds
+//! ([`StoreBuilder::language`](crate::StoreBuilder::language)). The language decides for the script that it is
+//! written in, and for nothing else:
+//!
+//! - *Stems* are by its Snowball stemmer, which gets the word with its accents; they are folded afterwards, so a
+//!   query may still leave accents out where the stemmer doesn't need them. In German `Häuser` finds `Haus`, in
+//!   Spanish `canciones` finds `canción`. Turkish has its own lower-case I.
+//! - *Function words* are its own: `Welche Farbe hat das Haus?` asks for a colour and a house. Those of
+//!   English then are words like others.
+//! - For [`Russian`](Language::Russian) and [`Ukrainian`](Language::Ukrainian) all Cyrillic words are of that
+//!   language, and Latin ones are English.
+//!
+//! Text in another language of the script is found by what its words share under these rules: the same word
+//! always, another form of it often not.
 //!
 //! # What doesn't match
 //!
@@ -76,6 +104,8 @@
 mod english;
 mod fold;
 mod foreign;
+mod functions;
+mod language;
 mod names;
 mod place;
 mod script;
@@ -93,6 +123,7 @@ use std::ops::Range;
 use place::Origins;
 use sink::{Found, Role, Side, Sink};
 
+pub use language::Language;
 pub(super) use script::{Kind, is_mark, kind};
 
 /// The version of the analysis: another one gives other terms for the same text.
@@ -160,43 +191,178 @@ impl fmt::Debug for QueryTerm {
     }
 }
 
-/// The terms of a record: of its key, tags and content together.
+/// The analysis for one [language](Language): it makes terms of records and of queries.
 ///
-/// No term spans two of them.
+/// A record is found only by a query of the same analysis, so a store uses one for both. Its provider says
+/// [which](crate::storage::StorageProvider::language). The default is that for English.
 ///
 /// ```
-/// use strandline::search::analysis::document;
+/// use strandline::search::analysis::{Analysis, Language};
 ///
-/// let terms = document("dentist-lisa", ["health"], "Lisa works on Mondays");
-/// let terms: Vec<&str> = terms.counts.iter().map(|(term, _)| term.as_str()).collect();
-/// assert_eq!(terms, ["dentist", "dentistlisa", "health", "lisa", "monday", "on", "work"]);
+/// let found = |language: Language| {
+///     let analysis = Analysis::new(language);
+///     let terms = analysis.document("", [], "las canciones tristes").counts;
+///     let asked = analysis.query("¿Qué canción es triste?");
+///     asked.iter().filter(|asked| terms.iter().any(|(term, _)| *term == asked.term)).count()
+/// };
+/// assert!(found(Language::Spanish) >= 2);
+/// assert_eq!(found(Language::Swedish), 0);
 /// ```
-pub fn document<'a>(
-    key: &'a str,
-    tags: impl IntoIterator<Item = &'a str>,
-    content: &'a str,
-) -> DocumentTerms {
-    let (mut counts, mut starts) = (Counts::default(), Counts::default());
-    let mut quarters = 0_u32;
-    let mut count = |found: Found<'_>| match found.role {
-        Role::LatinStart => starts.add(found.term),
-        Role::Start => counts.add(found.term),
-        Role::Word | Role::Function => {
-            quarters = quarters.saturating_add(quarters_of(found.term));
-            counts.add(found.term);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Analysis {
+    language: Language,
+}
+
+impl Analysis {
+    /// The analysis for a language.
+    ///
+    /// ```
+    /// use strandline::search::analysis::{Analysis, Language};
+    ///
+    /// assert_eq!(Analysis::new(Language::English), Analysis::default());
+    /// ```
+    pub const fn new(language: Language) -> Self {
+        Self { language }
+    }
+
+    /// Its language.
+    ///
+    /// ```
+    /// use strandline::search::analysis::{Analysis, Language};
+    ///
+    /// assert_eq!(Analysis::default().language(), Language::English);
+    /// ```
+    pub const fn language(self) -> Language {
+        self.language
+    }
+
+    /// The terms of a record: of its key, tags and content together.
+    ///
+    /// No term spans two of them.
+    ///
+    /// ```
+    /// use strandline::search::analysis::Analysis;
+    ///
+    /// let terms = Analysis::default().document("dentist-lisa", ["health"], "Lisa works on Mondays");
+    /// let terms: Vec<&str> = terms.counts.iter().map(|(term, _)| term.as_str()).collect();
+    /// assert_eq!(terms, ["dentist", "dentistlisa", "health", "lisa", "monday", "on", "work"]);
+    /// ```
+    pub fn document<'a>(
+        self,
+        key: &'a str,
+        tags: impl IntoIterator<Item = &'a str>,
+        content: &'a str,
+    ) -> DocumentTerms {
+        let (mut counts, mut starts) = (Counts::default(), Counts::default());
+        let mut quarters = 0_u32;
+        let mut count = |found: Found<'_>| match found.role {
+            Role::LatinStart => starts.add(found.term),
+            Role::Start => counts.add(found.term),
+            Role::Word | Role::Function => {
+                quarters = quarters.saturating_add(quarters_of(found.term));
+                counts.add(found.term);
+            }
+        };
+        let mut sink = Sink::new(Side::Document, self.language, &mut count);
+        for text in [key].into_iter().chain(tags).chain([content]) {
+            names::push_text(&fold::normalise(text), &mut sink);
         }
-    };
-    let mut sink = Sink::new(Side::Document, &mut count);
-    for text in [key].into_iter().chain(tags).chain([content]) {
-        names::push_text(&fold::normalise(text), &mut sink);
+        if !sink.tally.is_foreign() {
+            starts = Counts::default();
+        }
+        let mut counts: Vec<_> = counts.0.into_iter().chain(starts.0).collect();
+        counts.sort_unstable();
+        let length = quarters.div_ceil(4);
+        DocumentTerms { counts, length }
     }
-    if !sink.language.is_foreign() {
-        starts = Counts::default();
+
+    /// Whether a word of a query is one that says how the question is put.
+    pub(super) fn is_function_word(self, word: &str) -> bool {
+        let (mut any, mut all) = (false, true);
+        let mut look = |found: Found<'_>| {
+            any = true;
+            all &= found.role == Role::Function;
+        };
+        names::push_text(
+            &fold::normalise(word),
+            &mut Sink::new(Side::Query, self.language, &mut look),
+        );
+        any && all
     }
-    let mut counts: Vec<_> = counts.0.into_iter().chain(starts.0).collect();
-    counts.sort_unstable();
-    let length = quarters.div_ceil(4);
-    DocumentTerms { counts, length }
+
+    /// The terms of a query, in the order in which they first come; any text is allowed.
+    ///
+    /// A record that has one of them is a hit.
+    ///
+    /// ```
+    /// use strandline::search::analysis::Analysis;
+    ///
+    /// let english = Analysis::default();
+    /// let terms = english.query("What's Lisa's number? Lisa!");
+    /// assert_eq!(terms.len(), 2);
+    /// assert_eq!((terms[0].term.as_str(), terms[0].weight), ("lisa", 2.0));
+    /// assert_eq!((terms[1].term.as_str(), terms[1].weight), ("number", 1.0));
+    ///
+    /// assert_eq!(english.query("what is it?").len(), 3);
+    /// assert!(english.query("(...)").is_empty());
+    /// ```
+    pub fn query(self, text: &str) -> Vec<QueryTerm> {
+        let terms = self.locate_query(text).into_iter();
+        terms.map(|(term, _)| term).collect()
+    }
+
+    /// The terms of a query as [`query`](Self::query) gives them, each with the place where it first comes.
+    pub(crate) fn locate_query(self, text: &str) -> Vec<(QueryTerm, Range<usize>)> {
+        let (normal, origins) = fold::normalise_located(text);
+        let [mut words, mut functions, mut starts, mut latin] =
+            [(); 4].map(|()| QueryTerms::default());
+        let mut count = |found: Found<'_>| {
+            let (terms, weight) = match found.role {
+                Role::Word => (&mut words, 1.0),
+                Role::Function => (&mut functions, 1.0),
+                Role::Start => (&mut starts, START),
+                Role::LatinStart => (&mut latin, START),
+            };
+            terms.add(found.term, weight, || origins.range(found.range()));
+        };
+        let mut sink = Sink::new(Side::Query, self.language, &mut count);
+        names::push_text(&normal, &mut sink);
+        if !sink.tally.may_be_foreign() {
+            latin = QueryTerms::default();
+        }
+        if words.terms.is_empty() {
+            return functions.terms;
+        }
+        let mut terms = words.terms;
+        terms.extend(starts.terms);
+        terms.extend(latin.terms);
+        terms.truncate(MAX_QUERY_TERMS);
+        terms
+    }
+
+    /// The terms that [`document`](Self::document) makes of one text, each as often as it comes and with its place.
+    pub(crate) fn locate(self, text: &str, mut take: impl FnMut(&Located<'_>)) {
+        let (normal, origins) = fold::normalise_located(text);
+        let origins = &origins;
+        let mut latin = false;
+        let mut each = |found: Found<'_>| match found.role {
+            Role::LatinStart => latin = true,
+            Role::Word | Role::Function | Role::Start => take(&Located { found, origins }),
+        };
+        let mut sink = Sink::new(Side::Document, self.language, &mut each);
+        names::push_text(&normal, &mut sink);
+        if sink.tally.is_foreign() && latin {
+            let mut each = |found: Found<'_>| {
+                if found.role == Role::LatinStart {
+                    take(&Located { found, origins });
+                }
+            };
+            names::push_text(
+                &normal,
+                &mut Sink::new(Side::Document, self.language, &mut each),
+            );
+        }
+    }
 }
 
 /// How often each term came.
@@ -221,68 +387,6 @@ fn quarters_of(term: &str) -> u32 {
     }
 }
 
-/// Whether a word of a query is one that says how the question is put.
-pub(super) fn is_function_word(word: &str) -> bool {
-    let (mut any, mut all) = (false, true);
-    let mut look = |found: Found<'_>| {
-        any = true;
-        all &= found.role == Role::Function;
-    };
-    names::push_text(
-        &fold::normalise(word),
-        &mut Sink::new(Side::Query, &mut look),
-    );
-    any && all
-}
-
-/// The terms of a query, in the order in which they first come; any text is allowed.
-///
-/// A record that has one of them is a hit.
-///
-/// ```
-/// use strandline::search::analysis::query;
-///
-/// let terms = query("What's Lisa's number? Lisa!");
-/// assert_eq!(terms.len(), 2);
-/// assert_eq!((terms[0].term.as_str(), terms[0].weight), ("lisa", 2.0));
-/// assert_eq!((terms[1].term.as_str(), terms[1].weight), ("number", 1.0));
-///
-/// assert_eq!(query("what is it?").len(), 3);
-/// assert!(query("(...)").is_empty());
-/// ```
-pub fn query(text: &str) -> Vec<QueryTerm> {
-    let terms = locate_query(text).into_iter();
-    terms.map(|(term, _)| term).collect()
-}
-
-/// The terms of a query as [`query`] gives them, each with the place where it first comes.
-pub(crate) fn locate_query(text: &str) -> Vec<(QueryTerm, Range<usize>)> {
-    let (normal, origins) = fold::normalise_located(text);
-    let [mut words, mut functions, mut starts, mut latin] = [(); 4].map(|()| QueryTerms::default());
-    let mut count = |found: Found<'_>| {
-        let (terms, weight) = match found.role {
-            Role::Word => (&mut words, 1.0),
-            Role::Function => (&mut functions, 1.0),
-            Role::Start => (&mut starts, START),
-            Role::LatinStart => (&mut latin, START),
-        };
-        terms.add(found.term, weight, || origins.range(found.range()));
-    };
-    let mut sink = Sink::new(Side::Query, &mut count);
-    names::push_text(&normal, &mut sink);
-    if !sink.language.may_be_foreign() {
-        latin = QueryTerms::default();
-    }
-    if words.terms.is_empty() {
-        return functions.terms;
-    }
-    let mut terms = words.terms;
-    terms.extend(starts.terms);
-    terms.extend(latin.terms);
-    terms.truncate(MAX_QUERY_TERMS);
-    terms
-}
-
 /// A term of a text, and where it comes from.
 pub(crate) struct Located<'a> {
     found: Found<'a>,
@@ -299,27 +403,6 @@ impl Located<'_> {
     /// It is the word as it is written, with its ending; of a word that is searched in parts, the part.
     pub(crate) fn range(&self) -> Range<usize> {
         self.origins.range(self.found.range())
-    }
-}
-
-/// The terms that [`document`] makes of one text, each as often as it comes and with its place.
-pub(crate) fn locate(text: &str, mut take: impl FnMut(&Located<'_>)) {
-    let (normal, origins) = fold::normalise_located(text);
-    let origins = &origins;
-    let mut latin = false;
-    let mut each = |found: Found<'_>| match found.role {
-        Role::LatinStart => latin = true,
-        Role::Word | Role::Function | Role::Start => take(&Located { found, origins }),
-    };
-    let mut sink = Sink::new(Side::Document, &mut each);
-    names::push_text(&normal, &mut sink);
-    if sink.language.is_foreign() && latin {
-        let mut each = |found: Found<'_>| {
-            if found.role == Role::LatinStart {
-                take(&Located { found, origins });
-            }
-        };
-        names::push_text(&normal, &mut Sink::new(Side::Document, &mut each));
     }
 }
 

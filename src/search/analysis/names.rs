@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::english::is_stop;
 use super::fold::{fold, fold_case};
+use super::language::Language;
 use super::place::{Letter, Piece};
 use super::script::{Kind, Script, is_connector, is_ignorable, is_mark, is_skin_tone, is_symbol};
 use super::sink::{MAX_TERM_BYTES, Role, Sink, is_flag};
-use super::words::{Run, push_cased, push_piece, push_run, push_word, runs};
+use super::words::{Run, push_cased, push_piece, push_run, push_word, push_word_of, runs};
 
 /// The terms of a normalised text. A name is a stretch of words with nothing but connectors between.
 pub(super) fn push_text(text: &str, sink: &mut Sink<'_>) {
@@ -190,13 +192,15 @@ fn push_apostrophe(run: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
         return;
     }
     if let Some((word, not)) = contraction(run.text) {
-        if run.text.starts_with(word) {
+        if not && is_stop(&fold(word, script)) {
+            push_english(word, run, script, sink);
+        } else if run.text.starts_with(word) {
             push_cased(run.split_at(word.len()).0, script, sink);
         } else {
             push_word(word, run.span(), script, sink);
         }
         if not {
-            push_word("not", run.span(), script, sink);
+            push_english("not", run, script, sink);
         }
         return;
     }
@@ -205,6 +209,17 @@ fn push_apostrophe(run: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
     for word in words.filter(|word| word.text.chars().nth(1).is_some()) {
         push_piece(word, script, sink);
     }
+}
+
+/// A word of an English contraction: in a store of another language, too, it says no more than there.
+fn push_english(word: &str, run: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
+    let part = run.split_at(word.len()).0;
+    let span = if part.text == word {
+        part.span()
+    } else {
+        run.span()
+    };
+    push_word_of(Language::English, word, span, script, sink);
 }
 
 /// The word of an English contraction, and whether it is negated.
@@ -262,6 +277,12 @@ impl<'a> Whole<'a> {
     }
 
     fn add(&mut self, part: &Part<'a>) {
+        let word = fold_whole(part.word.text);
+        // Marks without a letter are no part: a name that ended in a connector would look like the start
+        // of a word.
+        if word.is_empty() && part.suffix.text.is_empty() {
+            return;
+        }
         for run in runs(part.word) {
             match run.kind {
                 Kind::Digits => {}
@@ -284,7 +305,7 @@ impl<'a> Whole<'a> {
         self.parts += 1;
         if self.text.len() <= MAX_TERM_BYTES {
             self.text.push_str(self.link);
-            self.text.push_str(&fold_whole(part.word.text));
+            self.text.push_str(&word);
             self.text.push_str(part.suffix.text);
         }
         self.link = part.link.text;

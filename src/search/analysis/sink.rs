@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::foreign::Language;
+use super::foreign::Tally;
+use super::language::Language;
 use super::place::{Letter, Trail};
 use super::script::{is_connector, is_ignorable, is_mark, is_symbol};
 
@@ -53,17 +54,20 @@ pub(super) struct Sink<'a> {
     pub(super) side: Side,
     /// The way from the present name back to the text.
     pub(super) trail: Trail,
-    /// What the words so far say of the language.
+    /// The language that the store is set to.
     pub(super) language: Language,
+    /// What the words so far say of the text's own.
+    pub(super) tally: Tally,
     take: &'a mut dyn FnMut(Found<'_>),
 }
 
 impl<'a> Sink<'a> {
-    pub(super) fn new(side: Side, take: &'a mut dyn FnMut(Found<'_>)) -> Self {
+    pub(super) fn new(side: Side, language: Language, take: &'a mut dyn FnMut(Found<'_>)) -> Self {
         Self {
             side,
             trail: Trail::default(),
-            language: Language::default(),
+            language,
+            tally: Tally::default(),
             take,
         }
     }

@@ -5,21 +5,31 @@ use std::borrow::Cow;
 use snowball_stemmers_rs::{Algorithm, Stemmer};
 
 use super::english;
-use super::fold::arabic_endings;
+use super::fold::{arabic_endings, fold, fold_case_in};
+use super::language::Language;
 use super::script::{Script, is_mark};
 
 /// Longer words, in bytes, aren't words of a language; they stay as they are.
 const LONGEST: usize = 96;
 
-/// A folded word's stem, by its script.
-pub(super) fn stem(word: &str, script: Script) -> Cow<'_, str> {
+/// A word's stem, by its script and the configured language.
+///
+/// English and most scripts are stemmed as folded. The stemmers of other languages need the accents, so
+/// there the stem is folded.
+pub(super) fn stem<'a>(
+    written: &str,
+    word: &'a str,
+    script: Script,
+    language: Language,
+) -> Cow<'a, str> {
     if word.len() > LONGEST || word.chars().any(|c| c.is_ascii_digit()) {
         return Cow::Borrowed(word);
     }
     match script {
-        Script::Latin => latin(word),
+        Script::Latin if language.of_latin() == Language::English => latin(word),
+        Script::Latin => Cow::Owned(of_language(written, language)),
         Script::Greek => at_least(2, word, snowball(Algorithm::Greek, word)),
-        Script::Cyrillic => snowball(cyrillic(word), word),
+        Script::Cyrillic => snowball(cyrillic(word, language), word),
         Script::Armenian => snowball(Algorithm::Armenian, without_article(word)),
         Script::Arabic => arabic(word),
         Script::Devanagari => at_least(2, word, snowball(Algorithm::Hindi, word)),
@@ -36,7 +46,13 @@ fn snowball(algorithm: Algorithm, word: &str) -> Cow<'_, str> {
     stem
 }
 
-/// English, for want of knowing better: irregular forms first, then Snowball.
+/// A stem by the rules of a language in Latin letters, folded.
+fn of_language(written: &str, language: Language) -> String {
+    let lower = fold_case_in(written, language);
+    fold(&snowball(language.algorithm(), &lower), Script::Latin)
+}
+
+/// English: irregular forms first, then Snowball.
 fn latin(word: &str) -> Cow<'_, str> {
     if !word.is_ascii() {
         return Cow::Borrowed(word);
@@ -45,9 +61,11 @@ fn latin(word: &str) -> Cow<'_, str> {
     snowball(Algorithm::English, regular)
 }
 
-/// Russian, but Ukrainian where a letter says so.
-fn cyrillic(word: &str) -> Algorithm {
-    if word.contains(['і', 'ї', 'є', 'ґ']) {
+/// The configured one; else Russian, but Ukrainian where a letter says so.
+fn cyrillic(word: &str, language: Language) -> Algorithm {
+    if language.script() == Script::Cyrillic {
+        language.algorithm()
+    } else if word.contains(['і', 'ї', 'є', 'ґ']) {
         Algorithm::Ukrainian
     } else {
         Algorithm::Russian

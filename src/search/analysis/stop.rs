@@ -1,6 +1,8 @@
 //! Function words by script: words that say how a question is put, not what it is about.
 
 use super::english;
+use super::functions::functions;
+use super::language::Language;
 use super::place::Letter;
 use super::script::Script;
 
@@ -62,8 +64,13 @@ const HAN: &str = "的了吗呢吧啊是在和与或及也都就很这那哪什�
 
 /// Whether this folded word is a function word of a language that is written so.
 ///
-/// For Latin it is English that is meant, so the word must have been written without accents.
-pub(super) fn is_stop(folded: &str, script: Script, ascii: bool) -> bool {
+/// For its script the configured language counts. English is written without accents, so the word must
+/// have been, too.
+pub(super) fn is_stop(folded: &str, script: Script, ascii: bool, language: Language) -> bool {
+    let own = functions(language);
+    if !own.is_empty() && script == language.script() {
+        return own.binary_search(&folded).is_ok();
+    }
     let list = match script {
         Script::Latin => return ascii && english::is_stop(folded),
         Script::Cyrillic => CYRILLIC,

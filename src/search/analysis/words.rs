@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
+use super::english;
 use super::fold::fold;
+use super::language::Language;
 use super::place::{Letter, Piece};
 use super::script::{Kind, Script, is_hiragana, kind};
 use super::sink::{Role, Side, Sink};
@@ -91,16 +93,29 @@ pub(super) fn push_piece(word: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
 
 /// One word as one term; Hebrew also without the small word before it.
 pub(super) fn push_word(text: &str, span: Range<usize>, script: Script, sink: &mut Sink<'_>) {
+    push_word_of(sink.language, text, span, script, sink);
+}
+
+/// As [`push_word`], for a word that is surely of this language if it is one of its function words.
+pub(super) fn push_word_of(
+    language: Language,
+    text: &str,
+    span: Range<usize>,
+    script: Script,
+    sink: &mut Sink<'_>,
+) {
     let folded = fold(text, script);
-    let function = is_stop(&folded, script, text.is_ascii());
+    let function = is_stop(&folded, script, text.is_ascii(), language);
     if script == Script::Latin {
-        sink.language.note(&folded, !text.is_ascii(), function);
+        let english = text.is_ascii() && english::is_stop(&folded);
+        sink.tally.note(&folded, !text.is_ascii(), english);
     }
+    let stem = stem(text, &folded, script, sink.language);
     if function {
-        sink.push(&stem(&folded, script), span, Role::Function);
+        sink.push(&stem, span, Role::Function);
         return;
     }
-    sink.push(&stem(&folded, script), span.clone(), Role::Word);
+    sink.push(&stem, span.clone(), Role::Word);
     if let Some((start, role)) = start(&folded, script) {
         sink.push(&start, span.clone(), role);
     }

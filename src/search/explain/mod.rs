@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::analysis::{locate, locate_query};
+use super::analysis::Analysis;
 use crate::record::{Memory, Tag};
 use fragment::{Bounds, Match, fragments, marked};
 
@@ -193,6 +193,7 @@ impl Fragment {
 
 /// A query, ready to explain what it found.
 pub(crate) struct Explainer {
+    analysis: Analysis,
     /// The query's words, each once.
     words: Vec<String>,
     /// The word that a term is from.
@@ -200,12 +201,12 @@ pub(crate) struct Explainer {
 }
 
 impl Explainer {
-    pub(crate) fn new(query: &str) -> Self {
+    pub(crate) fn new(query: &str, analysis: Analysis) -> Self {
         let mut words = Vec::new();
         let mut places: HashMap<Range<usize>, usize> = HashMap::new();
         let mut terms = HashMap::new();
         let graphemes = Bounds::of_graphemes(query);
-        for (term, range) in locate_query(query) {
+        for (term, range) in analysis.locate_query(query) {
             let next = words.len();
             let word = *places.entry(range.clone()).or_insert(next);
             if word == next {
@@ -214,7 +215,11 @@ impl Explainer {
             }
             terms.insert(term.term, word);
         }
-        Self { words, terms }
+        Self {
+            analysis,
+            words,
+            terms,
+        }
     }
 
     /// Linear in the size of the memory: about what it takes to analyse it.
@@ -241,7 +246,7 @@ impl Explainer {
     /// Where the query's words are in a text, in ascending order.
     fn matches(&self, text: &str) -> Vec<Match> {
         let mut found = Vec::new();
-        locate(text, |located| {
+        self.analysis.locate(text, |located| {
             if let Some(&word) = self.terms.get(located.term()) {
                 let range = located.range();
                 found.push(Match { range, word });

@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::Field::{Content, Key, Tags};
 use super::*;
-use crate::search::analysis;
+use crate::search::analysis::{Analysis, QueryTerm};
 use crate::{Draft, Limits, MemoryStore};
 
 fn memory(key: &str, tags: &[&str], content: &str) -> Memory {
@@ -21,7 +21,7 @@ fn memory(key: &str, tags: &[&str], content: &str) -> Memory {
 }
 
 fn explain(query: &str, content: &str) -> Explanation {
-    Explainer::new(query).explain(&memory("k", &[], content))
+    Explainer::new(query, Analysis::default()).explain(&memory("k", &[], content))
 }
 
 /// The fragments with `[` and `]` around what is marked.
@@ -42,7 +42,11 @@ fn shown(query: &str, content: &str) -> Vec<String> {
 
 #[test]
 fn words_are_named_as_the_query_has_them() {
-    let why = Explainer::new("Where do Lisa's dentists (user-name) work? Lisa!").explain(&memory(
+    let why = Explainer::new(
+        "Where do Lisa's dentists (user-name) work? Lisa!",
+        Analysis::default(),
+    )
+    .explain(&memory(
         "dentist-lisa",
         &["work", "x"],
         "Lisa works as user_name",
@@ -203,7 +207,7 @@ fn are_sound(text: &str, ranges: &[Range<usize>]) -> bool {
 fn check(query: &str, content: &str) {
     let content = format!("x{content}");
     let memory = memory(&content, &["x", &content], &content);
-    let why = Explainer::new(query).explain(&memory);
+    let why = Explainer::new(query, Analysis::default()).explain(&memory);
     let key = memory.key.as_str();
     assert!(are_sound(key, &why.key), "{key:?} {:?}", why.key);
     for (tag, ranges) in memory.tags.iter().zip(&why.tags) {
@@ -228,9 +232,9 @@ fn check(query: &str, content: &str) {
         let pieces: String = fragment.pieces(&content).map(|(text, _)| text).collect();
         assert_eq!(pieces, content[fragment.range.clone()]);
     }
-    let terms = analysis::document("", [], &content).counts;
-    let asked = analysis::query(query);
-    let has = |wanted: &analysis::QueryTerm| terms.iter().any(|(term, _)| *term == wanted.term);
+    let terms = Analysis::default().document("", [], &content).counts;
+    let asked = Analysis::default().query(query);
+    let has = |wanted: &QueryTerm| terms.iter().any(|(term, _)| *term == wanted.term);
     let matched = asked.iter().any(has);
     assert_eq!(
         why.words.iter().any(|word| word.fields.contains(&Content)),

@@ -3,8 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::terms::Terms;
-use super::{Row, Slots, State, analysis};
+use super::{Row, Slots, State};
 use crate::record::{Memory, Tag};
+use crate::search::analysis::Analysis;
 use crate::storage::transfer::Place;
 use crate::storage::{Imported, StoredVersion, VersionState};
 
@@ -68,7 +69,7 @@ impl State {
     }
 
     fn admit(&mut self, new: &StoredVersion, at: DateTime<Utc>) -> Imported {
-        let order = self.stored;
+        let (order, analysis) = (self.stored, self.analysis);
         let (rows, removed) = self.rows_of(new);
         let version = place(rows, removed, new.version.memory.version).admit(&new.version, at);
         let is_live = version.state == VersionState::Live;
@@ -77,7 +78,7 @@ impl State {
         }
         let number = version.memory.version;
         let terms = if is_live {
-            terms(&version.memory)
+            terms(analysis, &version.memory)
         } else {
             Terms::default()
         };
@@ -127,7 +128,8 @@ fn place(rows: &[Row], removed: u64, number: u64) -> Place {
     }
 }
 
-pub(super) fn terms(memory: &Memory) -> Terms {
+pub(super) fn terms(analysis: Analysis, memory: &Memory) -> Terms {
     let tags = memory.tags.iter().map(Tag::as_str);
-    analysis::document(memory.key.as_str(), tags, &memory.content).into()
+    let content = &memory.content;
+    analysis.document(memory.key.as_str(), tags, content).into()
 }

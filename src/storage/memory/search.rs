@@ -7,6 +7,7 @@ use super::terms::fingerprint;
 use super::{Row, to_u64};
 use crate::error::Result;
 use crate::record::Tag;
+use crate::search::analysis::{Analysis, Language};
 use crate::search::{
     Beside, COMMON, Found, Posting, SAMPLE, Source, is_sampled, round_frequency, round_length,
 };
@@ -14,14 +15,16 @@ use crate::session::SessionId;
 
 /// What a grant sees, by key; a row's place is its number.
 pub(super) struct Seen<'s> {
+    analysis: Analysis,
     rows: Vec<&'s Row>,
     /// The rows of each session in the order of saving.
     sessions: OnceCell<HashMap<&'s SessionId, Vec<i64>>>,
 }
 
 impl<'s> Seen<'s> {
-    pub(super) fn of(rows: Vec<&'s Row>) -> Self {
+    pub(super) fn of(rows: Vec<&'s Row>, analysis: Analysis) -> Self {
         Self {
+            analysis,
             rows,
             sessions: OnceCell::new(),
         }
@@ -48,6 +51,10 @@ impl<'s> Seen<'s> {
 }
 
 impl Source for Seen<'_> {
+    fn language(&self) -> Language {
+        self.analysis.language()
+    }
+
     fn records(&self) -> Result<u64> {
         Ok(to_u64(self.rows.len()))
     }

@@ -37,7 +37,7 @@ pub(super) fn restore(
         expires_at: old.expires_at,
         lineage_id: request.lineage_id,
     };
-    let terms = terms(&new);
+    let terms = terms(state.analysis, &new);
     let memory = state.insert(grant, &new, terms);
     let facts = grant.restored(&memory.key, memory.version, request.version);
     state.append(facts);
@@ -117,7 +117,8 @@ impl Slot {
 pub(super) fn check(state: &State) -> Vec<Problem> {
     let slots = state.scopes.values().flat_map(|agents| agents.values());
     let live = slots.flat_map(|slots| slots.values()).flat_map(Slot::live);
-    let is_wrong = |row: &&Row| !import::terms(&row.version.memory).is_same(&row.terms);
+    let terms = |row: &Row| import::terms(state.analysis, &row.version.memory);
+    let is_wrong = |row: &&Row| !terms(row).is_same(&row.terms);
     let wrong: Vec<&Row> = live.map(|(_, row)| row).filter(is_wrong).collect();
     let problem = wrong.first().map(|first| Problem {
         kind: ProblemKind::Terms,

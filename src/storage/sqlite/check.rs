@@ -21,6 +21,7 @@ use super::schema::differences;
 use super::watch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Memory;
+use crate::search::analysis::Language;
 use crate::search::is_sampled;
 use crate::session::AgentId;
 use crate::storage::{Namespace, Problem, ProblemKind};
@@ -36,8 +37,11 @@ pub(super) fn run(db: Connection) -> Result<Vec<Problem>> {
     db.execute_batch(VOCABULARY)?;
     db.pragma_update(None, "query_only", "ON")?;
     db.execute_batch("BEGIN")?;
+    let state = State::read(&db)?;
     let mut check = Check {
-        held: State::read(&db)?.held(),
+        // Of a language that this release doesn't know there is nothing to compare with.
+        language: state.language().unwrap_or_default(),
+        held: state.held(),
         db,
         found: Findings::default(),
         expected: Terms::default(),
@@ -89,6 +93,7 @@ struct Check {
     db: Connection,
     /// The greatest id that the index may hold; `None` if the index is none to compare with.
     held: Option<i64>,
+    language: Language,
     found: Findings,
     expected: Terms,
 }
@@ -188,7 +193,7 @@ impl Check {
                 tags += own;
                 wrong(ProblemKind::Tags, missing);
                 if self.held.is_some_and(|held| stored.id <= held) {
-                    let is_right = stored.expect(&mut self.expected)?;
+                    let is_right = stored.expect(&mut self.expected, self.language)?;
                     wrong(ProblemKind::Terms, u64::from(!is_right));
                 }
             }
@@ -295,9 +300,9 @@ impl Stored {
     }
 
     /// Adds the rows that the index must have. Whether it is known there by the right number.
-    fn expect(&self, terms: &mut Terms) -> Result<bool> {
+    fn expect(&self, terms: &mut Terms, language: Language) -> Result<bool> {
         let memory = &self.memory;
-        let text = IndexText::of(memory.key.as_str(), &memory.tags, &memory.content);
+        let text = IndexText::of(language, memory.key.as_str(), &memory.tags, &memory.content);
         let right = Doc {
             scope: self.scope,
             slot: slot(memory.classification.rank(), self.shadow)

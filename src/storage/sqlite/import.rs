@@ -12,6 +12,7 @@ use super::write::{
 };
 use crate::error::Result;
 use crate::record::MemoryKey;
+use crate::search::analysis::Language;
 use crate::storage::transfer::Place;
 use crate::storage::{Imported, StoredVersion, Version, VersionState};
 
@@ -59,9 +60,12 @@ fn stored(row: &rusqlite::Row<'_>) -> Result<StoredVersion> {
 }
 
 /// The versions with what the index will hold of those that may be live.
-pub(super) fn analyse(versions: &[StoredVersion]) -> Vec<(&StoredVersion, IndexText)> {
+pub(super) fn analyse(
+    versions: &[StoredVersion],
+    language: Language,
+) -> Vec<(&StoredVersion, IndexText)> {
     let text = |version: &Version| match (version.state, &version.memory) {
-        (VersionState::Live, m) => IndexText::of(m.key.as_str(), &m.tags, &m.content),
+        (VersionState::Live, m) => IndexText::of(language, m.key.as_str(), &m.tags, &m.content),
         _ => IndexText::default(),
     };
     versions

@@ -7,7 +7,8 @@ use super::layout::{Doc, slot};
 use super::rows::{tags_from_json, unexpected};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::Tag;
-use crate::search::{analysis, is_sampled, round_frequency, round_length};
+use crate::search::analysis::{self, Analysis, Language};
+use crate::search::{is_sampled, round_frequency, round_length};
 
 /// Instead of an id in `meta`: the index is still being emptied.
 pub(super) const NOTHING: i64 = -1;
@@ -16,15 +17,17 @@ pub(super) const NOTHING: i64 = -1;
 /// and its length.
 #[derive(Debug, Default)]
 pub(super) struct IndexText {
+    language: Language,
     terms: [String; 4],
     pub(super) length: u8,
 }
 
 impl IndexText {
     /// The terms of a record; the same again whenever it is analysed, so that they can be deleted.
-    pub(super) fn of(key: &str, tags: &[Tag], content: &str) -> Self {
-        let found = analysis::document(key, tags.iter().map(Tag::as_str), content);
+    pub(super) fn of(language: Language, key: &str, tags: &[Tag], content: &str) -> Self {
+        let found = Analysis::new(language).document(key, tags.iter().map(Tag::as_str), content);
         let mut text = Self {
+            language,
             length: round_length(found.length),
             ..Self::default()
         };
@@ -38,6 +41,10 @@ impl IndexText {
             }
         }
         text
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.language
     }
 
     /// The numbers and the terms of the record's rows.
@@ -55,18 +62,22 @@ pub(super) struct State {
     pub(super) analysis: Option<u32>,
     /// While it is made anew: up to which id it holds the live records.
     pub(super) reindexed: Option<i64>,
+    /// The number of its language; none for English.
+    language: Option<i64>,
 }
 
 impl State {
     pub(super) fn read(db: &Connection) -> Result<Self> {
         let sql = "SELECT (SELECT value FROM meta WHERE name = 'analysis'),
-                          (SELECT value FROM meta WHERE name = 'reindexed')";
+                          (SELECT value FROM meta WHERE name = 'reindexed'),
+                          (SELECT value FROM meta WHERE name = 'language')";
         Ok(db.prepare_cached(sql)?.query_row([], |row| {
             let analysis = row.get::<_, Option<i64>>(0)?;
             let reindexed = row.get::<_, Option<i64>>(1)?;
             Ok(Self {
                 analysis: analysis.and_then(|version| version.try_into().ok()),
                 reindexed: reindexed.map(|id| id.max(NOTHING)),
+                language: row.get(2)?,
             })
         })?)
     }
@@ -90,18 +101,34 @@ impl State {
     /// just being emptied.
     pub(super) fn held(self) -> Option<i64> {
         let held = self.reindexed.unwrap_or(i64::MAX);
-        Some(held).filter(|held| self.analysis == Some(analysis::VERSION) && *held >= 0)
+        let ours = self.analysis == Some(analysis::VERSION) && self.known_language().is_some();
+        Some(held).filter(|held| ours && *held >= 0)
+    }
+
+    /// The language of its terms.
+    pub(super) fn language(self) -> Result<Language> {
+        self.known_language().ok_or_else(newer)
+    }
+
+    /// `None` for one that this release doesn't know.
+    fn known_language(self) -> Option<Language> {
+        self.language
+            .map_or(Some(Language::default()), Language::of_number)
     }
 
     /// Refuses an index whose terms a newer release made.
     pub(super) fn refuse_newer(self) -> Result<()> {
-        if self.analysis <= Some(analysis::VERSION) {
+        if self.analysis <= Some(analysis::VERSION) && self.known_language().is_some() {
             return Ok(());
         }
-        let text = "a newer release has indexed the store; only that or a later one can search or \
-                    change it";
-        Err(Error::new(ErrorKind::NewerVersion, text))
+        Err(newer())
     }
+}
+
+fn newer() -> Error {
+    let text = "a newer release has indexed the store; only that or a later one can search or \
+                change it";
+    Error::new(ErrorKind::NewerVersion, text)
 }
 
 /// The index as a transaction finds it: it holds the live records up to an id.
@@ -111,6 +138,7 @@ impl State {
 pub(super) struct Index<'db> {
     pub(super) db: &'db Connection,
     held: i64,
+    language: Language,
 }
 
 impl<'db> Index<'db> {
@@ -126,7 +154,13 @@ impl<'db> Index<'db> {
             return Err(Error::corrupt(text));
         }
         let held = state.reindexed.unwrap_or(i64::MAX);
-        Ok(Self { db, held })
+        let language = state.language()?;
+        Ok(Self { db, held, language })
+    }
+
+    /// The language of its terms, and of those that it gets.
+    pub(super) fn language(self) -> Language {
+        self.language
     }
 
     /// Whether it holds every live record.
@@ -199,7 +233,7 @@ impl<'db> Index<'db> {
         let mut select = self.db.prepare(SQL)?;
         let mut rows = select.query([scope])?;
         while let Some(row) = rows.next()? {
-            work(&Live::from_row(row)?)?;
+            work(&Live::from_row(row, self.language)?)?;
         }
         Ok(())
     }
@@ -223,10 +257,10 @@ pub(super) struct Live {
 impl Live {
     /// Reads id, scope, level, shadow, number, key, tags and content. Of the stored number only the sequence
     /// number is taken.
-    pub(super) fn from_row(row: &Row<'_>) -> Result<Self> {
+    pub(super) fn from_row(row: &Row<'_>, language: Language) -> Result<Self> {
         let (key, content): (String, String) = (row.get(5)?, row.get(7)?);
         let tags = tags_from_json(&row.get::<_, String>(6)?)?;
-        let text = IndexText::of(&key, &tags, &content);
+        let text = IndexText::of(language, &key, &tags, &content);
         let doc = Doc {
             scope: row.get(1)?,
             slot: slot(row.get(2)?, row.get(3)?).ok_or_else(|| unexpected("shadow"))?,

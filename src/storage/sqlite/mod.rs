@@ -37,6 +37,7 @@ mod write;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ use crate::error::Result;
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
+use crate::search::analysis::Language;
+use index::{Index, State};
 use pool::Pool;
 
 pub use repair::OnRepair;
@@ -177,6 +180,9 @@ pub struct SqliteOptions {
     /// Whether to make the folders of the path that don't exist, open to their owner only. Default
     /// no.
     pub create_folders: bool,
+    /// The language of the memories, by which a search finds forms of a word; default is the file's own,
+    /// and English for a new file. Where it differs from the file's, the index is made anew.
+    pub language: Option<Language>,
     /// Whom to tell how far it has come when the search index is made anew. Default nobody.
     pub on_reindex: OnReindex,
     /// Whom to warn that a damaged search index was made anew. Default nobody.
@@ -192,6 +198,7 @@ impl Default for SqliteOptions {
             durability: Durability::Full,
             busy_timeout: Duration::from_secs(30),
             create_folders: false,
+            language: None,
             on_reindex: OnReindex::default(),
             on_repair: OnRepair::default(),
             read_only: false,
@@ -219,8 +226,25 @@ pub struct Sqlite {
     path: PathBuf,
     pool: Pool,
     options: SqliteOptions,
+    language: Arc<LastLanguage>,
     /// Held while a damaged index is made anew.
     repairing: Mutex<()>,
+}
+
+/// The language that the file was last seen to have. It saves analysing a text twice; what counts is what
+/// the transaction that stores it finds.
+#[derive(Debug)]
+struct LastLanguage(AtomicU16);
+
+impl LastLanguage {
+    fn get(&self) -> Language {
+        let number = self.0.load(Ordering::Relaxed);
+        Language::of_number(number.into()).unwrap_or_default()
+    }
+
+    fn set(&self, language: Language) {
+        self.0.store(language.number(), Ordering::Relaxed);
+    }
 }
 
 impl Sqlite {
@@ -257,10 +281,16 @@ impl Sqlite {
         if index == open::Index::Lost {
             options.on_repair.warn();
         }
+        Self::over(path, pool, options)
+    }
+
+    fn over(path: PathBuf, pool: Pool, options: &SqliteOptions) -> Result<Self> {
+        let language = pool.read(|db| State::read(db)?.language())?;
         Ok(Self {
             path,
             pool,
             options: options.clone(),
+            language: Arc::new(LastLanguage(AtomicU16::new(language.number()))),
             repairing: Mutex::new(()),
         })
     }
@@ -269,12 +299,15 @@ impl Sqlite {
         let path = open::absolute(path)?;
         let (db, frozen) =
             read_only::open(&path, options).map_err(|error| open::named(&path, &error))?;
-        Ok(Self {
-            pool: Pool::new(path.clone(), options.clone(), db, frozen),
-            path,
-            options: options.clone(),
-            repairing: Mutex::new(()),
-        })
+        let pool = Pool::new(path.clone(), options.clone(), db, frozen);
+        let sqlite = Self::over(path, pool, options)?;
+        if options.language.is_some_and(|language| language != sqlite.language.get()) {
+            let text = "the store's search index is of another language and has to be made anew first; \
+                        open it for writing once";
+            let error = Error::new(ErrorKind::ReadOnly, text);
+            return Err(open::named(&sqlite.path, &error));
+        }
+        Ok(sqlite)
     }
 
     /// The file's absolute path.
@@ -316,11 +349,17 @@ impl StorageProvider for Sqlite {
 
     fn save(&self, grant: &WriteGrant<'_>, records: &[NewRecord]) -> Result<Vec<Memory>> {
         // Here, and not where one thread at a time writes.
-        let save = Arc::new((grant.writing().clone(), write::analyse(records)));
+        let save = Arc::new((
+            grant.writing().clone(),
+            write::analyse(records, self.language.get()),
+        ));
         self.with_sound_index(|| {
             let save = Arc::clone(&save);
-            self.pool
-                .write_together(move |db| write::save(db, &save.0, &save.1))
+            let language = Arc::clone(&self.language);
+            self.pool.write_together(move |db| {
+                language.set(Index::of(db)?.language());
+                write::save(db, &save.0, &save.1)
+            })
         })
     }
 
@@ -411,7 +450,7 @@ impl StorageProvider for Sqlite {
         at: DateTime<Utc>,
         versions: &[StoredVersion],
     ) -> Result<Vec<Imported>> {
-        let texts = import::analyse(versions);
+        let texts = import::analyse(versions, self.language.get());
         self.with_sound_index(|| self.pool.write(|db| import::import(db, at, &texts)))
     }
 
@@ -432,5 +471,9 @@ impl StorageProvider for Sqlite {
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {
         self.pool
             .snapshot(|db| stats::stats(db, &self.path, grant, now))
+    }
+
+    fn language(&self) -> Result<Language> {
+        self.pool.read(|db| State::read(db)?.language())
     }
 }

@@ -80,7 +80,7 @@ fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, In
         return Err(error);
     }
     enter_wal_mode(&db, options.busy_timeout)?;
-    let index = schema::migrate(&mut db)?;
+    let index = schema::migrate(&mut db, options.language)?;
     Ok((db, index))
 }
 

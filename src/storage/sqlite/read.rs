@@ -140,8 +140,9 @@ fn count_all(db: &Connection, view: View, agent: &AgentId) -> Result<u64> {
         "SELECT count(*) FROM records r INDEXED BY records_live WHERE ",
         visible!()
     );
-    if State::read(db)?.is_whole() {
-        match search::count(db, view, agent) {
+    let state = State::read(db)?;
+    if state.is_whole() {
+        match search::count(db, view, agent, state.language()?) {
             // The next search repairs it; a list needs none.
             Err(error) if is_index_damage(&error) => (),
             count => return count,

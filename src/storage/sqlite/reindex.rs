@@ -110,7 +110,7 @@ pub(super) fn step(db: &Connection) -> Result<(Reindexing, bool)> {
     } else if index.held() == NOTHING {
         Some(remove_some(db)?)
     } else {
-        index_some(db, index.held())?
+        index_some(index)?
     };
     if let Some(id) = reindexed {
         set_meta(db, "reindexed", id)?;
@@ -149,8 +149,8 @@ fn remove_some(db: &Connection) -> Result<i64> {
     Ok(0)
 }
 
-/// Indexes live records after this id; returns the id up to which it came, if there are more.
-fn index_some(db: &Connection, after: i64) -> Result<Option<i64>> {
+/// Indexes live records after those that it holds; returns the id up to which it came, if there are more.
+fn index_some(index: Index<'_>) -> Result<Option<i64>> {
     // With the level that does shadow each, whatever the row says.
     const SQL: &str = "SELECT id, scope, level, CASE state WHEN 0 THEN ifnull((
                    SELECT min(h.level) FROM records h
@@ -158,6 +158,7 @@ fn index_some(db: &Connection, after: i64) -> Result<Option<i64>> {
                      AND h.level > r.level), 4) END,
                doc, key, tags, content, state
                FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2";
+    let (db, after) = (index.db, index.held());
     let mut select = db.prepare_cached(SQL)?;
     let mut rows = select.query([after, RECORDS])?;
     let (mut records, mut bytes, mut last) = (0, 0, after);
@@ -165,7 +166,7 @@ fn index_some(db: &Connection, after: i64) -> Result<Option<i64>> {
         last = row.get(0)?;
         bytes += size(row)?;
         if row.get::<_, u8>(8)? == 0 {
-            let live = Live::from_row(row)?;
+            let live = Live::from_row(row, index.language())?;
             add(db, live.doc, &live.text)?;
             set_place(db, &live, row.get(3)?)?;
             mend::tags(db, row)?;

@@ -14,7 +14,7 @@ use super::{OnReindex, Sqlite, reindex};
 use crate::error::{Error, Result};
 use crate::policy::ReadGrant;
 use crate::record::Tag;
-use crate::search::analysis;
+use crate::search::analysis::Analysis;
 use crate::storage::{Hit, SearchRequest};
 use crate::sync::unpoisoned;
 
@@ -122,20 +122,22 @@ pub(super) fn refuse_silence(
     request: &SearchRequest,
     found: Vec<Hit>,
 ) -> Result<Vec<Hit>> {
-    if !found.is_empty() || analysis::query(&request.query).is_empty() {
+    if !found.is_empty() || Analysis::default().query(&request.query).is_empty() {
         return Ok(found);
     }
     let Some(view) = View::of(db, grant)? else {
         return Ok(found);
     };
-    if !State::read(db)?.is_whole() {
+    let state = State::read(db)?;
+    if !state.is_whole() {
         return Ok(found);
     }
+    let analysis = Analysis::new(state.language()?);
     for sql in [sample!("ASC"), sample!("DESC")] {
         let mut select = db.prepare_cached(sql)?;
         let mut rows = select.query(params![view.scope, view.level(), view.now, CONTENT])?;
         if let Some(row) = rows.next()?
-            && !is_found(db, row)?
+            && !is_found(db, analysis, row)?
         {
             return Err(index_damaged());
         }
@@ -144,7 +146,7 @@ pub(super) fn refuse_silence(
 }
 
 /// Whether the index counts the record and has some of its terms.
-fn is_found(db: &Connection, row: &Row<'_>) -> Result<bool> {
+fn is_found(db: &Connection, analysis: Analysis, row: &Row<'_>) -> Result<bool> {
     let doc: i64 = row.get(0)?;
     let place = Doc::from_rowid(doc);
     let sql = "SELECT 1 FROM index_stats WHERE scope = ?1 AND slot = ?2 AND records > 0";
@@ -154,7 +156,7 @@ fn is_found(db: &Connection, row: &Row<'_>) -> Result<bool> {
     }
     let tags = tags_from_json(&row.get::<_, String>(2)?)?;
     let (key, content): (String, String) = (row.get(1)?, row.get(3)?);
-    let terms = analysis::document(&key, tags.iter().map(Tag::as_str), &content);
+    let terms = analysis.document(&key, tags.iter().map(Tag::as_str), &content);
     let step = (terms.counts.len() / TERMS).max(1);
     let phrases = terms.counts.iter().step_by(step).take(TERMS);
     let phrases: Vec<String> = phrases.map(|(term, _)| format!("\"{term}\"")).collect();

@@ -13,7 +13,7 @@ use super::index::State;
 use super::watch::facts;
 use super::{open, reindex};
 use crate::error::{Error, ErrorKind, Result};
-use crate::search::analysis;
+use crate::search::analysis::{self, Language};
 
 /// Marks the file as ours: `STRL`.
 pub(super) const APPLICATION_ID: u32 = 0x5354_524C;
@@ -38,7 +38,8 @@ INSERT INTO terms (terms, rank) VALUES ('automerge', 2);
     };
 }
 
-/// - `meta` has numbers of the whole file: those of `reindex` and of `erase`.
+/// - `meta` has numbers of the whole file: those of `reindex` and of `erase`, and as `language` the two
+///   letters of its code, the first one times 256.
 /// - A *scope* is one agent's records in one namespace; `indexed` is the sum of its `index_stats`.
 /// - A record's `state` is 0 live, 1 superseded, 2 deleted. `shadow` is the next higher level at
 ///   which its key is live, 4 if there is none. Both `shadow` and `doc` (see `layout`) are
@@ -236,9 +237,9 @@ fn refuse_newer_file(db: &Connection) -> Result<()> {
     State::read(db)?.refuse_newer()
 }
 
-/// Brings the file to [`VERSION`], and begins to make its index anew if that is of an older analysis.
-/// What the index is then.
-pub(super) fn migrate(db: &mut Connection) -> Result<open::Index> {
+/// Brings the file to [`VERSION`], and begins to make its index anew if that is of an older analysis or of
+/// another language than the one asked for. What the index is then.
+pub(super) fn migrate(db: &mut Connection, language: Option<Language>) -> Result<open::Index> {
     while user_version(db)? < VERSION {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = user_version(&tx)?;
@@ -254,6 +255,7 @@ pub(super) fn migrate(db: &mut Connection) -> Result<open::Index> {
             if version == 0 {
                 tx.pragma_update(None, "application_id", APPLICATION_ID)?;
                 set_meta(&tx, "analysis", analysis::VERSION.into())?;
+                set_language(&tx, language.unwrap_or_default())?;
             }
             tx.pragma_update(None, "user_version", version + 1)?;
         }
@@ -261,9 +263,14 @@ pub(super) fn migrate(db: &mut Connection) -> Result<open::Index> {
     }
     refuse_newer_file(db)?;
     let is_lost = State::read(db)?.is_lost();
-    if State::read(db)?.is_older() {
+    if is_outdated(db, language)? {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if State::read(&tx)?.is_older() {
+        // Another process may have done it, or a newer release have come.
+        refuse_newer_file(&tx)?;
+        if is_outdated(&tx, language)? {
+            if let Some(language) = language {
+                set_language(&tx, language)?;
+            }
             reindex::restart(&tx)?;
         }
         tx.commit()?;
@@ -273,6 +280,21 @@ pub(super) fn migrate(db: &mut Connection) -> Result<open::Index> {
         true => open::Index::Whole,
         false => open::Index::Begun,
     })
+}
+
+/// Whether the index has other terms than this release would make of the records in this language, or in
+/// whichever the file has.
+fn is_outdated(db: &Connection, language: Option<Language>) -> Result<bool> {
+    let state = State::read(db)?;
+    let other = match language {
+        Some(language) => state.language()? != language,
+        None => false,
+    };
+    Ok(other || state.is_older())
+}
+
+fn set_language(db: &Connection, language: Language) -> Result<()> {
+    set_meta(db, "language", language.number().into())
 }
 
 fn user_version(db: &Connection) -> Result<u32> {

@@ -14,7 +14,7 @@ use super::unindexed;
 use crate::error::Result;
 use crate::policy::ReadGrant;
 use crate::record::{Memory, Tag};
-use crate::search::analysis::{self, DocumentTerms};
+use crate::search::analysis::{Analysis, DocumentTerms, Language};
 use crate::search::{
     Beside, COMMON, Candidate, Found, Newest, Posting, SAMPLE, Source, find, round_frequency,
     round_length,
@@ -31,7 +31,7 @@ pub(super) fn search(
         return Ok(Vec::new());
     };
     let index = Index::of(db)?;
-    let mut seen = Seen::of(db, view, grant.agent())?;
+    let mut seen = Seen::of(db, view, grant.agent(), index.language())?;
     if !index.is_whole() {
         unindexed::add(&mut seen.expired, index, view, &request.query)?;
     }
@@ -42,25 +42,32 @@ pub(super) fn search(
 }
 
 /// How many records a view sees.
-pub(super) fn count(db: &Connection, view: View, agent: &AgentId) -> Result<u64> {
-    Seen::of(db, view, agent)?.records()
+pub(super) fn count(
+    db: &Connection,
+    view: View,
+    agent: &AgentId,
+    language: Language,
+) -> Result<u64> {
+    Seen::of(db, view, agent, language)?.records()
 }
 
 /// What a view sees of the index and the records.
 struct Seen<'db> {
     db: &'db Connection,
     view: View,
+    language: Language,
     scope: VisibleScope,
     expired: Expired,
 }
 
 impl<'db> Seen<'db> {
-    fn of(db: &'db Connection, view: View, agent: &AgentId) -> Result<Self> {
+    fn of(db: &'db Connection, view: View, agent: &AgentId, language: Language) -> Result<Self> {
         Ok(Self {
             db,
             view,
+            language,
             scope: VisibleScope::of(db, view)?,
-            expired: Expired::read(db, view, agent)?,
+            expired: Expired::read(db, view, agent, language)?,
         })
     }
 }
@@ -85,6 +92,10 @@ impl Seen<'_> {
 }
 
 impl Source for Seen<'_> {
+    fn language(&self) -> Language {
+        self.language
+    }
+
     fn records(&self) -> Result<u64> {
         Ok(self.expired.correct_count(self.scope.records))
     }
@@ -248,12 +259,13 @@ fn posting(doc: Doc, frequency: u8) -> Posting {
 /// again; while the index is made anew also those that it [doesn't hold yet](unindexed).
 #[derive(Default)]
 pub(super) struct Expired {
+    analysis: Analysis,
     pub(super) hidden: BTreeSet<i64>,
     pub(super) shown: BTreeMap<i64, DocumentTerms>,
 }
 
 impl Expired {
-    fn read(db: &Connection, view: View, agent: &AgentId) -> Result<Self> {
+    fn read(db: &Connection, view: View, agent: &AgentId, language: Language) -> Result<Self> {
         let sql = "SELECT key FROM records
                    WHERE scope = ?1 AND state = 0 AND expires_at <= ?2 AND level <= ?3";
         let mut select = db.prepare_cached(sql)?;
@@ -262,7 +274,10 @@ impl Expired {
                 row.get(0)
             })?
             .collect::<rusqlite::Result<_>>()?;
-        let mut expired = Self::default();
+        let mut expired = Self {
+            analysis: Analysis::new(language),
+            ..Self::default()
+        };
         for key in keys.into_iter().filter(|_| !planted!(ExpiryUnranked)) {
             expired.resolve(db, view, agent, &key)?;
         }
@@ -292,7 +307,7 @@ impl Expired {
         }
         self.hidden.insert(indexed);
         if let (Some(memory), Some(&(doc, _))) = (seen, visible) {
-            self.shown.insert(doc, terms_of(&memory));
+            self.shown.insert(doc, terms_of(self.analysis, &memory));
         }
         Ok(())
     }
@@ -341,9 +356,9 @@ fn count_of(terms: &DocumentTerms, term: &str) -> Option<u32> {
     count.map(|(_, count)| *count)
 }
 
-fn terms_of(memory: &Memory) -> DocumentTerms {
+fn terms_of(analysis: Analysis, memory: &Memory) -> DocumentTerms {
     let tags = memory.tags.iter().map(Tag::as_str);
-    analysis::document(memory.key.as_str(), tags, &memory.content)
+    analysis.document(memory.key.as_str(), tags, &memory.content)
 }
 
 /// Shows the texts of a record. The visibility rule is asked here too, so that a damaged index can't

@@ -80,6 +80,7 @@ fn check(db: &Connection) {
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
         .unwrap();
     assert_eq!(sound, "ok");
+    let language = super::index::State::read(db).unwrap().language().unwrap();
     let (mut terms, mut stats) = (BTreeMap::new(), BTreeMap::new());
     let sql = "SELECT scope, level, key, tags, content, doc, shadow, (
                    SELECT min(h.level) FROM records h WHERE h.scope = r.scope AND h.key = r.key
@@ -89,7 +90,7 @@ fn check(db: &Connection) {
     while let Some(row) = rows.next().unwrap() {
         let tags = tags_from_json(&row.get::<_, String>(3).unwrap()).unwrap();
         let (key, content): (String, String) = (row.get(2).unwrap(), row.get(4).unwrap());
-        let text = IndexText::of(&key, &tags, &content);
+        let text = IndexText::of(language, &key, &tags, &content);
         let doc = Doc::from_rowid(row.get(5).unwrap());
         let shadow = row.get::<_, Option<u8>>(7).unwrap().unwrap_or(4);
         assert_eq!(row.get::<_, u8>(6).unwrap(), shadow);

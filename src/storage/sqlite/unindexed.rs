@@ -13,7 +13,7 @@ use super::rows::{View, tags_from_json, visible};
 use super::search::Expired;
 use crate::error::Result;
 use crate::record::Tag;
-use crate::search::analysis::{self, DocumentTerms};
+use crate::search::analysis::{Analysis, DocumentTerms};
 
 /// Adds what the view sees and the index doesn't hold.
 pub(super) fn add(found: &mut Expired, index: Index<'_>, view: View, query: &str) -> Result<()> {
@@ -23,12 +23,15 @@ pub(super) fn add(found: &mut Expired, index: Index<'_>, view: View, query: &str
         " AND r.id > ?4"
     );
     keep_held(found, index)?;
-    let query = analysis::query(query);
+    let analysis = Analysis::new(index.language());
+    let query = analysis.query(query);
     let wanted: BTreeSet<&str> = query.iter().map(|term| term.term.as_str()).collect();
     let mut select = index.db.prepare_cached(SQL)?;
     let mut rows = select.query(params![view.scope, view.level(), view.now, index.held()])?;
     while let Some(row) = rows.next()? {
-        found.shown.insert(row.get(0)?, terms(row, &wanted)?);
+        found
+            .shown
+            .insert(row.get(0)?, terms(analysis, row, &wanted)?);
     }
     Ok(())
 }
@@ -47,11 +50,11 @@ fn keep_held(found: &mut Expired, index: Index<'_>) -> Result<()> {
 }
 
 /// The record's length, and those of its terms that the query asks for.
-fn terms(row: &Row<'_>, wanted: &BTreeSet<&str>) -> Result<DocumentTerms> {
+fn terms(analysis: Analysis, row: &Row<'_>, wanted: &BTreeSet<&str>) -> Result<DocumentTerms> {
     let text = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
     let tags = tags_from_json(text(2)?)?;
     let (key, content) = (text(1)?, text(3)?);
-    let all = analysis::document(key, tags.iter().map(Tag::as_str), content);
+    let all = analysis.document(key, tags.iter().map(Tag::as_str), content);
     let asked = |(term, _): &&(String, u32)| wanted.contains(term.as_str());
     Ok(DocumentTerms {
         counts: all.counts.iter().filter(asked).cloned().collect(),

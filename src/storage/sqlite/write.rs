@@ -12,6 +12,7 @@ use super::rows::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Writing;
 use crate::record::{Memory, MemoryKey, Tag};
+use crate::search::analysis::Language;
 use crate::search::is_sampled;
 use crate::session::AgentId;
 use crate::storage::{Deletion, Namespace, NewRecord, Restore};
@@ -38,14 +39,14 @@ pub(super) struct Live {
 
 impl Live {
     /// What the index has of it.
-    fn text(&self, key: &MemoryKey) -> IndexText {
-        IndexText::of(key.as_str(), &self.tags, &self.content)
+    fn text(&self, key: &MemoryKey, language: Language) -> IndexText {
+        IndexText::of(language, key.as_str(), &self.tags, &self.content)
     }
 }
 
 /// The records with what the index will hold of them.
-pub(super) fn analyse(records: &[NewRecord]) -> Vec<(NewRecord, IndexText)> {
-    let text = |r: &NewRecord| IndexText::of(r.key.as_str(), &r.tags, &r.content);
+pub(super) fn analyse(records: &[NewRecord], language: Language) -> Vec<(NewRecord, IndexText)> {
+    let text = |r: &NewRecord| IndexText::of(language, r.key.as_str(), &r.tags, &r.content);
     records
         .iter()
         .map(|record| (record.clone(), text(record)))
@@ -85,7 +86,7 @@ pub(super) fn restore(
     if old.expires_at.is_some_and(|at| at <= grant.now()) {
         return Err(Error::restores_expired());
     }
-    let text = IndexText::of(old.key.as_str(), &old.tags, &old.content);
+    let text = IndexText::of(index.language(), old.key.as_str(), &old.tags, &old.content);
     let record = NewRecord {
         key: old.key,
         content: old.content,
@@ -128,6 +129,12 @@ pub(super) fn store_live(
     live: &[Live],
     now: i64,
 ) -> Result<()> {
+    // Another process may have set the file to another language since the text was analysed.
+    let again = (text.language() != index.language()).then(|| {
+        let key = memory.key.as_str();
+        IndexText::of(index.language(), key, &memory.tags, &memory.content)
+    });
+    let text = again.as_ref().unwrap_or(text);
     let rank = memory.classification.rank();
     let shadow = displace(index, scope, &memory.key, live, rank, now)?;
     let doc = Doc {
@@ -369,7 +376,7 @@ fn end(
     now: i64,
 ) -> Result<()> {
     let db = index.db;
-    index.remove(old.id, old.doc, &old.text(key))?;
+    index.remove(old.id, old.doc, &old.text(key, index.language()))?;
     let sql = "UPDATE records SET state = ?2, ended_at = ?3, doc = NULL WHERE id = ?1";
     db.prepare_cached(sql)?
         .execute(params![old.id, end as u8, now])?;
@@ -385,7 +392,7 @@ fn end(
 fn shade(index: Index<'_>, key: &MemoryKey, live: &Live, shadow: u8) -> Result<()> {
     let slot = slot(live.level, shadow).ok_or_else(|| unexpected("shadow"))?;
     let doc = Doc { slot, ..live.doc };
-    let text = live.text(key);
+    let text = live.text(key, index.language());
     index.remove(live.id, live.doc, &text)?;
     index.add(live.id, doc, &text)?;
     let sql = "UPDATE records SET shadow = ?2, doc = ?3 WHERE id = ?1";

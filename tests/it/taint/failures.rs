@@ -43,7 +43,7 @@ impl<F: Fn() -> Result<()> + Send + Sync> StorageProvider for Watched<F> {
     }
 
     strandline::forward!(records: get, list, search, delete, append, history, audit, reindex, trail, note_read, sources,
-        derivations, versions, import, backup, restore, erase, check, history_page, stats, holdings);
+        derivations, versions, import, backup, restore, erase, check, history_page, stats, holdings, language);
 }
 
 /// A store whose saves fail while the switch is on.

@@ -8,11 +8,13 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::search::analysis;
+use crate::search::analysis::{self, Language};
 use crate::storage::Durability;
 use crate::storage::sqlite::index::State;
 use crate::storage::sqlite::{Reindexing, reindex};
 use crate::{Error, List, Result};
+
+mod language;
 
 /// What a session observes of a search.
 type Found = Vec<(String, String, Classification, u64, f64)>;
@@ -75,7 +77,12 @@ fn age(db: &Connection) {
         let doc = Doc::from_rowid(doc);
         let length = doc.length.wrapping_add(9);
         let doc = Doc { length, ..doc };
-        let text = IndexText::of(&format!("old{id} wörd7 deploy"), &[], "部署");
+        let text = IndexText::of(
+            Language::default(),
+            &format!("old{id} wörd7 deploy"),
+            &[],
+            "部署",
+        );
         crate::storage::sqlite::index::add(db, doc, &text).unwrap();
         crate::storage::sqlite::index::set_doc(db, id, doc.to_rowid()).unwrap();
     }
@@ -104,11 +111,14 @@ fn open(path: &Path, clock: &Arc<TestClock>) -> MemoryStore {
 
 /// Opens the file anew and calls back after each step.
 fn reopen(path: &Path, tell: impl Fn(Reindexing) + Send + Sync + 'static) -> Result<Sqlite> {
+    let code = std::env::var("STRANDLINE_TEST_LANGUAGE").ok();
+    let language = code.map(|code| code.parse()).transpose()?;
     let on_reindex = crate::storage::OnReindex::new(tell);
     Sqlite::open(
         path,
         &SqliteOptions {
             on_reindex,
+            language,
             ..options()
         },
     )
@@ -302,11 +312,18 @@ fn child() {
 }
 
 fn start_child(path: &Path) -> Child {
+    start_child_for(path, None)
+}
+
+/// Starts one that sets the file to this language.
+fn start_child_for(path: &Path, language: Option<Language>) -> Child {
+    let language = language.map(|language| ("STRANDLINE_TEST_LANGUAGE", language.code()));
     let name = concat!(module_path!(), "::child");
     let name = name.split_once("::").unwrap().1;
     Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--ignored", "--nocapture"])
         .env("STRANDLINE_TEST_FILE", path)
+        .envs(language)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
