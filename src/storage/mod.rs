@@ -24,6 +24,8 @@ use uuid::Uuid;
 pub use forward::{LineageId, Time};
 pub use memory::InMemory;
 pub use namespace::Namespace;
+#[cfg(feature = "sqlcipher")]
+pub use sqlite::EncryptionKey;
 pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
 pub use stats::{Counts, Sizes, Stats};
 pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};

@@ -13,6 +13,7 @@ mod error;
 mod group;
 mod import;
 mod index;
+mod key;
 mod layout;
 mod lineage;
 pub(crate) mod open;
@@ -20,6 +21,8 @@ pub(crate) mod partial;
 mod pool;
 mod read;
 mod reindex;
+#[cfg(feature = "sqlcipher")]
+pub(crate) mod rekey;
 mod repair;
 pub(crate) mod restore;
 mod rows;
@@ -50,6 +53,11 @@ use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
 use pool::Pool;
+
+#[cfg(not(feature = "sqlcipher"))]
+use key::EncryptionKey;
+#[cfg(feature = "sqlcipher")]
+pub use key::EncryptionKey;
 
 pub use repair::OnRepair;
 
@@ -142,6 +150,22 @@ pub struct SqliteOptions {
     pub on_reindex: OnReindex,
     /// Whom to warn that a damaged search index was made anew. Default nobody.
     pub on_repair: OnRepair,
+    /// The key of the file, which is encrypted with it; `None`, the default, for a plain file.
+    #[cfg(feature = "sqlcipher")]
+    pub key: Option<EncryptionKey>,
+}
+
+impl SqliteOptions {
+    #[cfg(feature = "sqlcipher")]
+    pub(crate) fn key(&self) -> Option<&EncryptionKey> {
+        self.key.as_ref()
+    }
+
+    #[cfg(not(feature = "sqlcipher"))]
+    #[expect(clippy::unused_self, reason = "the same with the feature")]
+    pub(crate) fn key(&self) -> Option<&EncryptionKey> {
+        None
+    }
 }
 
 impl Default for SqliteOptions {
@@ -152,6 +176,11 @@ impl Default for SqliteOptions {
             create_folders: false,
             on_reindex: OnReindex::default(),
             on_repair: OnRepair::default(),
+            #[cfg(all(feature = "sqlcipher", not(test)))]
+            key: None,
+            // The unit tests run on encrypted files, too.
+            #[cfg(all(feature = "sqlcipher", test))]
+            key: Some(EncryptionKey::raw(&[1; 32])),
         }
     }
 }
@@ -198,8 +227,9 @@ impl Sqlite {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self> {
-        let (path, writer, is_whole) = open::open(path.as_ref(), options)?;
-        let pool = Pool::new(path.clone(), options.clone(), writer);
+        let (path, opened) = open::open(path.as_ref(), options)?;
+        let is_whole = opened.is_whole;
+        let pool = Pool::new(path.clone(), options.clone(), opened);
         if !is_whole {
             reindex::finish(&pool, &options.on_reindex)
                 .map_err(|error| open::named(&path, &error))?;
@@ -355,7 +385,7 @@ impl StorageProvider for Sqlite {
         path: &Path,
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
-        backup::run(&self.path, path, on_progress)
+        backup::run(&self.path, path, self.options.key(), on_progress)
     }
 
     fn stats(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Stats> {

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::SqliteOptions;
 use super::group::{Group, Leader};
-use super::open::{self, Identity};
+use super::open::{self, Identity, Opened};
 use crate::error::Result;
 use crate::sync::unpoisoned;
 
@@ -70,16 +70,16 @@ struct Readers {
 }
 
 impl Pool {
-    pub(super) fn new(path: PathBuf, options: SqliteOptions, writer: Connection) -> Self {
+    pub(super) fn new(path: PathBuf, options: SqliteOptions, opened: Opened) -> Self {
         let mut wal = path.clone().into_os_string();
         wal.push("-wal");
         let writer = Writer {
-            db: writer,
+            db: opened.db,
             wal: wal.into(),
             wal_limit: WAL_LIMIT,
         };
         Self {
-            file: Identity::of(&path),
+            file: opened.file,
             opened: Instant::now(),
             seen: AtomicU64::new(0),
             path,
@@ -103,7 +103,8 @@ impl Pool {
 
     /// Writes the whole file anew, so that it holds nothing but what is in it.
     ///
-    /// SQLite does so by way of a temporary copy, which is kept in memory if it is small.
+    /// SQLite does so by way of a temporary copy, which is kept in memory if it is small, or if it mustn't
+    /// reach a disk in the plain.
     pub(super) fn vacuum(&self) -> Result<()> {
         let writer = unpoisoned(self.writer.lock());
         let pragma = |name| {
@@ -111,8 +112,8 @@ impl Pool {
             writer.db.pragma_query_value(None, name, value)
         };
         let bytes = pragma("page_count")?.saturating_mul(pragma("page_size")?);
-        let is_small = bytes <= COPY_IN_MEMORY;
-        let temporary = if is_small { "MEMORY" } else { "FILE" };
+        let in_memory = bytes <= COPY_IN_MEMORY || self.options.key().is_some();
+        let temporary = if in_memory { "MEMORY" } else { "FILE" };
         writer.db.pragma_update(None, "temp_store", temporary)?;
         let done = writer.db.execute_batch("VACUUM");
         writer.db.pragma_update(None, "temp_store", "MEMORY")?;
