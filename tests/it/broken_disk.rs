@@ -6,13 +6,14 @@ use std::path::Path;
 
 use strandline::{Draft, Error, ErrorKind, MemoryStore};
 
+use crate::keyed;
 use crate::power::{draft, lost, open_full};
 use crate::{child, disk};
 
 /// What there is to do, each with the name under which it is looked for. It stops at nothing.
 fn work(path: &Path, said: &mut BTreeSet<String>) -> (Option<MemoryStore>, Vec<Error>) {
     let mut errors = Vec::new();
-    let opened = MemoryStore::open(path).and_then(|store| {
+    let opened = keyed::open(path).and_then(|store| {
         let session = store.session("s", "agent");
         let session = session.taint(strandline::Classification::Internal).open()?;
         Ok((store, session))

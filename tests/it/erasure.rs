@@ -14,6 +14,7 @@ use strandline::storage::{Durability, Erased, Namespace};
 use strandline::{Classification, Clock, Draft, MemoryStore, Search, Session};
 
 use crate::child;
+use crate::keyed;
 use crate::sound::assert_tidy;
 
 #[derive(Debug, Default)]
@@ -43,7 +44,7 @@ fn bench() -> Bench {
 }
 
 fn open(path: &Path, clock: &Arc<Seconds>) -> MemoryStore {
-    MemoryStore::builder()
+    keyed::builder()
         .clock(Arc::<Seconds>::clone(clock))
         .durability(Durability::Normal)
         .busy_timeout(Duration::from_secs(20))
@@ -63,7 +64,7 @@ impl Bench {
     /// How often a text, or what the analysis makes of it, is in the files and in a copy of them.
     fn traces(&self, text: &str) -> usize {
         let copy = self.folder.path().join("copy.db");
-        let db = Connection::open(self.path()).unwrap();
+        let db = keyed::raw(self.path()).unwrap();
         db.execute("VACUUM INTO ?1", [copy.to_str().unwrap()])
             .unwrap();
         drop(db);
@@ -299,13 +300,13 @@ fn nothing_is_left_though_others_write_and_read_meanwhile() {
 fn a_reader_that_stays_keeps_it_from_being_complete_until_the_next_call() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::builder()
+    let store = keyed::builder()
         .busy_timeout(Duration::from_millis(300))
         .open(&path)
         .unwrap();
     let session = store.session("s", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "xqcanary")).unwrap();
-    let reader = Connection::open(&path).unwrap();
+    let reader = keyed::raw(&path).unwrap();
     reader
         .execute_batch("BEGIN; SELECT count(*) FROM records")
         .unwrap();
@@ -361,7 +362,7 @@ fn child_erases() {
     let Some((path, _)) = child::arguments() else {
         return;
     };
-    let store = MemoryStore::open(path).unwrap();
+    let store = keyed::open(path).unwrap();
     store.host().erase_session("gone").unwrap();
 }
 

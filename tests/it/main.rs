@@ -21,6 +21,8 @@ mod conformance;
 mod crash;
 #[cfg(target_os = "linux")]
 mod disk;
+#[cfg(feature = "sqlcipher")]
+mod encryption;
 mod erasure;
 mod export;
 mod failing;
@@ -29,6 +31,7 @@ mod files;
 mod format;
 mod forms;
 mod import;
+mod keyed;
 mod lineage;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -55,7 +55,7 @@ fn bench() -> Bench {
         clock,
         store,
         sessions,
-        db: Connection::open(path).unwrap(),
+        db: super::key::open(&path, options.key()).unwrap(),
     }
 }
 
