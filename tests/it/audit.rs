@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use serde_json::Value;
 use strandline::audit::{
     Action, Anchor, Decision, Digest, Flaw, FlawKind, Query, Verification, verify_export,

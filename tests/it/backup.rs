@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use strandline::storage::Durability;
-use strandline::{Classification, Draft, ErrorKind, Host, MemoryStore};
+use strandline::{Classification, Draft, ErrorKind, MemoryStore};
 use tempfile::TempDir;
 use uuid::Uuid;
 

@@ -38,7 +38,12 @@ fn work(path: &Path, said: &mut BTreeSet<String>) -> (Option<MemoryStore>, Vec<E
         note("delete 0", store.delete(&session, "second 0").map(drop));
     }
     let copy = path.with_file_name("copy-0");
-    note("backup 0", store.host().backup(copy, |_| ()).map(drop));
+    let backup = store.host().backup(&copy, |_| ()).map(drop);
+    let is_backup = backup.is_ok();
+    note("backup 0", backup);
+    if is_backup {
+        note("rekey 0", keyed::encrypt_anew(&copy));
+    }
     drop(session);
     (Some(store), errors)
 }

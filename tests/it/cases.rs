@@ -21,8 +21,6 @@ mod upkeep;
 use std::collections::HashMap;
 use std::path::Path;
 
-use strandline::MemoryStore;
-
 use driver::Driver;
 use serde_json::{Value, json};
 

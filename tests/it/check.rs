@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use strandline::storage::ProblemKind::{self, *};
 use strandline::{Classification, Draft, MemoryStore, Search, Session};
 

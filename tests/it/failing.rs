@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use strandline::storage::{InMemory, StorageProvider};
 use strandline::tools::{Persona, Tools};
-use strandline::{Draft, Error, ErrorKind, MemoryStore, Result};
+use strandline::{Draft, Error, ErrorKind, Result};
 
 use crate::keyed;
 

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use strandline::audit::Action;
 use strandline::policy::{Denial, Request, Rule};
 use strandline::storage::Durability;

@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rusqlite::Connection;
-use strandline::{Draft, Error, ErrorKind, MemoryStore};
+use strandline::{Draft, Error, ErrorKind};
 
 use crate::child;
 use crate::keyed;

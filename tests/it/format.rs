@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use strandline::audit::{Action, Decision, Query, Verification};
 use strandline::storage::{Namespace, VersionState};
 use strandline::{Classification, Clock, Draft, List, MemoryStore, Search, Session, StoreBuilder};

@@ -57,6 +57,24 @@ pub(crate) fn restore_backup(backup: impl AsRef<Path>, target: impl AsRef<Path>)
     strandline::Host::restore_backup(backup, target)
 }
 
+/// The bytes of a store's file, decrypted: each page as it is, with what was removed from it and not overwritten,
+/// and so the pages that nothing uses.
+pub(crate) fn image(path: &Path) -> Vec<u8> {
+    if !IS_ON {
+        return std::fs::read(path).unwrap();
+    }
+    let db = raw(path).unwrap();
+    db.serialize(rusqlite::MAIN_DB).unwrap().to_vec()
+}
+
+/// Encrypts a closed store anew, with the same key.
+pub(crate) fn encrypt_anew(path: &Path) -> Result<()> {
+    #[cfg(feature = "sqlcipher")]
+    builder().rekey(path, Some(key()))?;
+    assert!(path.exists());
+    Ok(())
+}
+
 /// Gives the key to a plain file.
 pub(crate) fn adopt(path: &Path) {
     #[cfg(feature = "sqlcipher")]

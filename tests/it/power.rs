@@ -73,6 +73,7 @@ fn child_works() {
                 let copy = path.with_file_name(format!("copy-{round}"));
                 store.host().backup(&copy, |_| ()).unwrap();
                 said("backup", round);
+                keyed::encrypt_anew(&copy).unwrap();
             }
             3 => {
                 drop((session, store));

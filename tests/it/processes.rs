@@ -9,7 +9,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use strandline::storage::{Durability, VersionState};
 use strandline::{Clock, Draft, ErrorKind, List, MemoryStore, Search, Session};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use strandline::conformance::Subject;
-use strandline::storage::{Durability, InMemory, Sqlite, SqliteOptions, StorageProvider};
+use strandline::storage::{Durability, InMemory, Sqlite, StorageProvider};
 use strandline::{MemoryStore, StoreBuilder};
 use tempfile::TempDir;
 

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use rusqlite::Connection;
 use strandline::storage::{Durability, Reindexing};
 use strandline::{Classification, Draft, MemoryStore, Search, Session, StoreBuilder};
 use tempfile::TempDir;

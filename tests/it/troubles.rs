@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use strandline::storage::Durability;
 use strandline::{Draft, Error, ErrorKind, List, MemoryStore, Search, Session};
 
