@@ -12,7 +12,8 @@ impl StoreBuilder {
     ///
     /// The file, what SQLite keeps beside it, and [backups](crate::Host::backup) are encrypted, the latter with
     /// the same key. An [export](crate::Host::export) is not: its reader needs no key. Stores in memory and
-    /// other providers have no key.
+    /// other providers have no key. Purges and erasures take as much memory as the file is large, so that
+    /// nothing plain gets into a temporary file.
     ///
     /// A wrong key, a missing one, and one for a file that isn't encrypted are
     /// [`WrongKey`](crate::ErrorKind::WrongKey), and the file stays as it is. There's no way to its content

@@ -368,10 +368,10 @@ fn a_store_gets_another_key_its_first_or_none() {
         for (to, new) in [&keys[(at + 1) % 4], &keys[(at + 2) % 4]] {
             let (folder, path) = place();
             let (content, end) = filled(from, &path);
-            let seen = observed(&from.clone().open(&path).unwrap());
+            let seen = observed(&(*from).clone().open(&path).unwrap());
             from.rekey(&path, new.clone()).unwrap();
             assert_eq!(files(folder.path()).len(), 1, "only the store is left");
-            let error = from.clone().open(&path).unwrap_err();
+            let error = (*from).clone().open(&path).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::WrongKey);
             let store = (*to).clone().open(&path).unwrap();
             assert_eq!(exported(&store), content);

@@ -63,7 +63,7 @@ pub(crate) fn image(path: &Path) -> Vec<u8> {
     if !IS_ON {
         return std::fs::read(path).unwrap();
     }
-    let db = raw(path).unwrap();
+    let mut db = raw(path).unwrap();
     db.serialize(rusqlite::MAIN_DB).unwrap().to_vec()
 }
 

@@ -115,6 +115,12 @@ mod cipher {
 
     /// The key of an encrypted store, for [`StoreBuilder::key`](crate::StoreBuilder::key).
     ///
+    /// Take [`raw`](Self::raw) where a keyring or a secrets store keeps 32 random bytes for you, and
+    /// [`passphrase`](Self::passphrase) where a person types it. Whoever has a key can read all levels of all agents
+    /// of its store. To change it, close the store and call [`StoreBuilder::rekey`](crate::StoreBuilder::rekey),
+    /// which also encrypts a store that has been plain; backups that were made before keep their key.
+    /// `SECURITY.md` says what encryption gives and what not.
+    ///
     /// Clones share the key; it's overwritten with zeros when the last one is dropped. `Debug` doesn't show it, and
     /// no error or log holds it. What SQLCipher needs of it is in its own memory while a file is open.
     ///

@@ -112,8 +112,7 @@ impl Pool {
             writer.db.pragma_query_value(None, name, value)
         };
         let bytes = pragma("page_count")?.saturating_mul(pragma("page_size")?);
-        let in_memory = bytes <= COPY_IN_MEMORY || self.options.key().is_some();
-        let temporary = if in_memory { "MEMORY" } else { "FILE" };
+        let temporary = place_of_copy(bytes, self.options.key().is_some());
         writer.db.pragma_update(None, "temp_store", temporary)?;
         let done = writer.db.execute_batch("VACUUM");
         writer.db.pragma_update(None, "temp_store", "MEMORY")?;
@@ -265,6 +264,15 @@ impl Writer {
     }
 }
 
+/// Where SQLite keeps a temporary copy of so many bytes, as a value of `temp_store`.
+fn place_of_copy(bytes: i64, has_key: bool) -> &'static str {
+    if bytes <= COPY_IN_MEMORY || has_key {
+        "MEMORY"
+    } else {
+        "FILE"
+    }
+}
+
 /// The bytes of a file; 0 if there is none.
 pub(super) fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |info| info.len())
@@ -323,5 +331,18 @@ impl Drop for Reader<'_> {
         if wanted {
             self.pool.returned.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COPY_IN_MEMORY, place_of_copy};
+
+    #[test]
+    fn a_large_copy_is_kept_in_a_file_but_never_one_of_what_has_a_key() {
+        assert_eq!(place_of_copy(COPY_IN_MEMORY, false), "MEMORY");
+        assert_eq!(place_of_copy(COPY_IN_MEMORY + 1, false), "FILE");
+        assert_eq!(place_of_copy(COPY_IN_MEMORY + 1, true), "MEMORY");
+        assert_eq!(place_of_copy(i64::MAX, true), "MEMORY");
     }
 }
