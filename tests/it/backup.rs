@@ -86,7 +86,7 @@ fn a_backup_is_one_whole_file_for_its_owner() {
     assert_eq!(place.names().into_iter().filter(beside).count(), 1);
 
     // It needs no WAL: it is read where nothing can be written.
-    assert_eq!(fs::read(&place.backup).unwrap()[18..20], [1, 1]);
+    assert_eq!(keyed::image(&place.backup)[18..20], [1, 1]);
     let other = tempfile::tempdir().unwrap();
     let alone = other.path().join("alone.db");
     fs::copy(&place.backup, &alone).unwrap();
@@ -288,11 +288,7 @@ fn a_closed_store_that_was_copied_is_a_backup_too() {
     let (place, content) = Place::backed_up();
     let copy = place.folder.path().join("copy.db");
     fs::copy(&place.path, &copy).unwrap();
-    assert_eq!(
-        fs::read(&copy).unwrap()[18..20],
-        [2, 2],
-        "it asks for a WAL"
-    );
+    assert_eq!(keyed::image(&copy)[18..20], [2, 2], "it asks for a WAL");
     keyed::restore_backup(&copy, &place.path).unwrap();
     assert_eq!(place.names(), ["backup.db", "copy.db", "memory.db"]);
     assert_eq!(exported(&place.open()), content);

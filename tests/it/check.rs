@@ -198,7 +198,8 @@ fn damage_below_the_tables_is_named() {
         .into_iter()
         .map(|problem| problem.kind)
         .collect();
-    assert_eq!(kinds, [File]);
+    // SQLCipher reads nothing more by a connection that has come upon such a page.
+    assert!(kinds == [File] || keyed::IS_ON && kinds.starts_with(&[File]));
 }
 
 #[test]

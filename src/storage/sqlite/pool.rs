@@ -12,7 +12,8 @@ use rusqlite::Connection;
 use super::SqliteOptions;
 use super::group::{Group, Leader};
 use super::open::{self, Identity, Opened};
-use crate::error::Result;
+use super::rows::page_size;
+use crate::error::{Error, ErrorKind, Result};
 use crate::sync::unpoisoned;
 
 /// The most connections that read at once. More readers wait for one.
@@ -107,11 +108,9 @@ impl Pool {
     /// reach a disk in the plain.
     pub(super) fn vacuum(&self) -> Result<()> {
         let writer = unpoisoned(self.writer.lock());
-        let pragma = |name| {
-            let value = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-            writer.db.pragma_query_value(None, name, value)
-        };
-        let bytes = pragma("page_count")?.saturating_mul(pragma("page_size")?);
+        let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        let pages = writer.db.pragma_query_value(None, "page_count", count)?;
+        let bytes = pages.saturating_mul(page_size(&writer.db)?);
         let temporary = place_of_copy(bytes, self.options.key().is_some());
         writer.db.pragma_update(None, "temp_store", temporary)?;
         let done = writer.db.execute_batch("VACUUM");
@@ -206,9 +205,13 @@ impl Pool {
 
     /// Runs `work`, which is one statement and so sees one snapshot anyway.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let reader = self.reader()?;
+        let mut reader = self.reader()?;
         self.look()?;
-        work(reader.db.as_ref().ok_or_else(no_connection)?)
+        let result = work(reader.db.as_ref().ok_or_else(no_connection)?);
+        if result.as_ref().is_err_and(|error| self.is_spoilt_by(error)) {
+            reader.db = None;
+        }
+        result
     }
 
     /// Refuses to read a file that is no longer at its path, if it's time to look.
@@ -219,6 +222,13 @@ impl Pool {
             self.seen.store(now, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Whether the connection is of no use after the error. SQLCipher reads nothing more by one that has come
+    /// upon a page that it couldn't decrypt, not even what is sound.
+    fn is_spoilt_by(&self, error: &Error) -> bool {
+        let kind = error.kind();
+        self.options.key().is_some() && matches!(kind, ErrorKind::Corrupt | ErrorKind::NotAStore)
     }
 
     fn reader(&self) -> Result<Reader<'_>> {

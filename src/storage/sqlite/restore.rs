@@ -18,6 +18,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::backup::count;
 use super::key::{self, EncryptionKey};
 use super::partial::{Partial, remove_sidecars, sidecars};
+use super::rows::page_size;
 use super::{SqliteOptions, open, reindex, schema};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -87,8 +88,7 @@ pub(super) fn check(path: &Path, key: Option<&EncryptionKey>) -> Result<u64> {
 
 /// Refuses a file that ends within a page. SQLite would take zeros for what is missing.
 fn refuse_cut(db: &Connection, path: &Path) -> Result<()> {
-    let size: i64 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
-    let size = u64::try_from(size).unwrap_or(u64::MAX);
+    let size = u64::try_from(page_size(db)?).unwrap_or(u64::MAX);
     let bytes = fs::metadata(path)
         .map_err(|error| open::io_error(path, &error))?
         .len();
