@@ -31,7 +31,8 @@ pub enum ErrorKind {
     /// The file is not a strandline store, or the path is not a file.
     NotAStore,
     /// The key doesn't open the file: it's another one's, or missing, or the file isn't encrypted; the message
-    /// says which, as far as that can be told. Nothing was changed.
+    /// says which, as far as that can be told. Nothing was changed. A disk that fails to read the file's beginning can
+    /// also look like it.
     WrongKey,
     /// The file was written by a newer version of this crate, or one has indexed it since it was opened.
     NewerVersion,
