@@ -54,7 +54,7 @@ pub(crate) fn restore_backup(backup: impl AsRef<Path>, target: impl AsRef<Path>)
     #[cfg(feature = "sqlcipher")]
     return builder().restore_backup(backup, target);
     #[cfg(not(feature = "sqlcipher"))]
-    strandline::Host::restore_backup(backup, target)
+    strandline::Host::restore_backup(backup, target) // plain: there are no keys
 }
 
 /// The bytes of a store's file, decrypted: each page as it is, with what was removed from it and not overwritten,
