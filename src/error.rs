@@ -46,6 +46,10 @@ pub enum ErrorKind {
     TaintRaised,
     /// The file is not a strandline store, or the path is not a file.
     NotAStore,
+    /// The key doesn't open the file: it's another one's, or missing, or the file isn't encrypted; the message
+    /// says which, as far as that can be told. Nothing was changed. A disk that fails to read the file's beginning can
+    /// also look like it.
+    WrongKey,
     /// The file was written by a newer version of this crate, or one has indexed it since it was opened.
     NewerVersion,
     /// The file's content is damaged, or the disk failed to read it: SQLite takes both for one, so look at
@@ -84,6 +88,7 @@ impl ErrorKind {
             Self::SessionMismatch => "session_mismatch",
             Self::TaintRaised => "taint_raised",
             Self::NotAStore => "not_a_store",
+            Self::WrongKey => "wrong_key",
             Self::NewerVersion => "newer_version",
             Self::Corrupt => "corrupt",
             Self::Busy => "busy",

@@ -95,6 +95,9 @@
 //! - `conformance`: the suite of tests that every storage provider must pass.
 //! - `mcp`: the five tools as a server of the Model Context Protocol, which a runtime mounts or a desktop
 //!   application starts; see the module `mcp`. It brings the official SDK `rmcp`, and tokio.
+//! - `sqlcipher`: stores that are encrypted at rest, opened with `StoreBuilder::key`; see
+//!   `storage::EncryptionKey`. It builds SQLCipher in place of SQLite, and OpenSSL, which takes some minutes
+//!   once, `make` and `perl`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #[macro_use]

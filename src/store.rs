@@ -2,6 +2,8 @@
 
 mod builder;
 mod cursor;
+#[cfg(feature = "sqlcipher")]
+mod encrypted;
 mod host;
 mod query;
 mod view;

@@ -13,6 +13,10 @@ use uuid::Uuid;
 use crate::data::Item;
 
 /// A connection with the settings that the crate's own have.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the benchmarks measure plain files"
+)]
 pub(crate) fn connect(path: &Path, durability: Durability) -> Connection {
     let db = Connection::open(path).unwrap();
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)

@@ -27,6 +27,8 @@ pub use namespace::Namespace;
 pub use parts::{
     Deletion, Hit, ListPage, ListRequest, NewRecord, SearchRequest, Version, VersionState,
 };
+#[cfg(feature = "sqlcipher")]
+pub use sqlite::EncryptionKey;
 pub use sqlite::{Durability, OnReindex, OnRepair, Reindexing, Sqlite, SqliteOptions};
 pub use stats::{Counts, Holding, Sizes, Stats};
 pub use transfer::{BackupProgress, ImportProblem, ImportReport, Imported, StoredVersion};

@@ -38,7 +38,7 @@ pub struct StoreBuilder {
     rules: Vec<Arc<dyn Rule>>,
     neighbours: bool,
     reads: Reads,
-    sqlite: SqliteOptions,
+    pub(super) sqlite: SqliteOptions,
 }
 
 impl StoreBuilder {

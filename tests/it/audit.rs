@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use serde_json::Value;
 use strandline::audit::{
     Action, Anchor, Decision, Digest, Flaw, FlawKind, Query, Verification, verify_export,
@@ -18,6 +17,7 @@ use strandline::{Classification, Clock, Draft, Error, ErrorKind, List, MemorySto
 use tempfile::TempDir;
 
 use crate::child;
+use crate::keyed;
 use crate::providers::Home;
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Clock for Stopped {
 }
 
 fn open(path: &Path) -> MemoryStore {
-    MemoryStore::builder()
+    keyed::builder()
         .durability(Durability::Normal)
         .rule(Arc::new(NoDeletes))
         .clock(Arc::new(Stopped))
@@ -99,7 +99,7 @@ impl Tampered {
     }
 
     fn run(&self, sql: &str) {
-        let db = Connection::open(&self.path).unwrap();
+        let db = keyed::raw(&self.path).unwrap();
         db.execute_batch(sql).unwrap();
     }
 
@@ -120,7 +120,7 @@ impl Tampered {
     }
 
     fn count(&self, sql: &str) -> i64 {
-        let db = Connection::open(&self.path).unwrap();
+        let db = keyed::raw(&self.path).unwrap();
         db.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 }
@@ -181,7 +181,7 @@ fn a_text_that_reads_the_same_is_a_change() {
     let store = open(&path);
     let session = store.session("s", "agent").open().unwrap();
     store.save(&session, Draft::new("caf\u{e9}", "v")).unwrap();
-    let db = Connection::open(&path).unwrap();
+    let db = keyed::raw(&path).unwrap();
     let sql = "UPDATE audit SET key = ?1 WHERE seq = 2";
     assert_eq!(db.execute(sql, ["cafe\u{301}"]).unwrap(), 1);
     let found = store.host().verify(None).unwrap();
@@ -279,7 +279,7 @@ fn a_chain_that_was_written_anew_is_found_by_an_anchor() {
     let file = Tampered::new();
     let mut entries = open(&file.path).host().audit(&Query::default()).unwrap();
     entries.reverse();
-    let db = Connection::open(&file.path).unwrap();
+    let db = keyed::raw(&file.path).unwrap();
     let mut previous = Digest::ZERO;
     for mut entry in entries {
         if entry.facts.decision == Decision::Refused {
@@ -402,7 +402,7 @@ fn the_chain_holds_over_several_processes_and_threads() {
 
 fn a_denial_names_the_rule<H: Home>() {
     let home = H::new();
-    let store = home.open(MemoryStore::builder().rule(Arc::new(NoDeletes)));
+    let store = home.open(keyed::builder().rule(Arc::new(NoDeletes)));
     fill(&store);
     let entries = store.host().audit(&Query::default()).unwrap();
     let denied = entries.iter().filter(|entry| entry.facts.rule.is_some());
@@ -420,7 +420,7 @@ fn a_denial_names_the_rule<H: Home>() {
 
 fn an_opening_by_another_agent_is_noted<H: Home>() {
     let home = H::new();
-    let store = home.open(MemoryStore::builder());
+    let store = home.open(keyed::builder());
     let session = store.session("s", "owner").open().unwrap();
     for _ in 0..2 {
         let refused = store.session("s", "other").open().unwrap_err();
@@ -434,7 +434,7 @@ fn an_opening_by_another_agent_is_noted<H: Home>() {
         );
     }
     drop(session);
-    let other = home.open(MemoryStore::builder());
+    let other = home.open(keyed::builder());
     other.session("s", "other").open().unwrap_err();
     let query = Query {
         decision: Some(Decision::Refused),
@@ -445,7 +445,7 @@ fn an_opening_by_another_agent_is_noted<H: Home>() {
 
 fn reads_leave_entries_when_the_host_asks<H: Home>() {
     let home = H::new();
-    let store = home.open(MemoryStore::builder().audit_reads(true));
+    let store = home.open(keyed::builder().audit_reads(true));
     let session = store.session("s", "agent").open().unwrap();
     let drafts = ["a", "b"].map(|key| Draft::new(key, "some words").tag("t"));
     store.save_all(&session, drafts).unwrap();
@@ -479,7 +479,7 @@ fn reads_leave_entries_when_the_host_asks<H: Home>() {
     ];
     assert_eq!(found, expected);
     assert!(store.host().verify(None).unwrap().is_sound());
-    let quiet = home.open(MemoryStore::builder());
+    let quiet = home.open(keyed::builder());
     let session = quiet.session("s", "agent").open().unwrap();
     let before = quiet.host().audit(&Query::default()).unwrap().len();
     quiet.get(&session, "b").unwrap();
@@ -489,7 +489,7 @@ fn reads_leave_entries_when_the_host_asks<H: Home>() {
 fn no_entry_holds_what_is_remembered_or_asked<H: Home>() {
     const MARKER: &str = "canaryzebra";
     let home = H::new();
-    let builder = MemoryStore::builder().audit_reads(true).lineage(true);
+    let builder = keyed::builder().audit_reads(true).lineage(true);
     let store = home.open(builder.rule(Arc::new(NoDeletes)));
     let session = store.session("s", "careful").open().unwrap();
     let draft = || Draft::new("k", MARKER).tag(MARKER);
@@ -547,14 +547,14 @@ on_each_provider! {
 fn a_read_that_can_not_be_noted_returns_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::builder()
+    let store = keyed::builder()
         .audit_reads(true)
         .busy_timeout(std::time::Duration::from_millis(20))
         .open(&path)
         .unwrap();
     let session = store.session("s", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "v")).unwrap();
-    let lock = Connection::open(&path).unwrap();
+    let lock = keyed::raw(&path).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     let kind = |error: Error| error.kind();
     assert_eq!(store.get(&session, "k").map_err(kind), Err(ErrorKind::Busy));

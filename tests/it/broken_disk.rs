@@ -6,13 +6,14 @@ use std::path::Path;
 
 use strandline::{Draft, Error, ErrorKind, MemoryStore};
 
+use crate::keyed;
 use crate::power::{draft, lost, open_full};
 use crate::{child, disk};
 
 /// What there is to do, each with the name under which it is looked for. It stops at nothing.
 fn work(path: &Path, said: &mut BTreeSet<String>) -> (Option<MemoryStore>, Vec<Error>) {
     let mut errors = Vec::new();
-    let opened = MemoryStore::open(path).and_then(|store| {
+    let opened = keyed::open(path).and_then(|store| {
         let session = store.session("s", "agent");
         let session = session.taint(strandline::Classification::Internal).open()?;
         Ok((store, session))
@@ -37,7 +38,12 @@ fn work(path: &Path, said: &mut BTreeSet<String>) -> (Option<MemoryStore>, Vec<E
         note("delete 0", store.delete(&session, "second 0").map(drop));
     }
     let copy = path.with_file_name("copy-0");
-    note("backup 0", store.host().backup(copy, |_| ()).map(drop));
+    let backup = store.host().backup(&copy, |_| ()).map(drop);
+    let is_backup = backup.is_ok();
+    note("backup 0", backup);
+    if is_backup {
+        note("rekey 0", keyed::encrypt_anew(&copy));
+    }
     drop(session);
     (Some(store), errors)
 }
@@ -65,6 +71,8 @@ fn child_works_on_a_broken_disk() {
             let is_typed = match error.kind() {
                 ErrorKind::Io | ErrorKind::Full => true,
                 ErrorKind::Corrupt | ErrorKind::ReadOnly => how.starts_with("5/"),
+                // SQLCipher takes one that fails for a wrong key.
+                ErrorKind::NotAStore | ErrorKind::WrongKey => keyed::IS_ON && how.starts_with("5/"),
                 _ => false,
             };
             assert!(is_typed, "call {n}, {how}: {error:?}");

@@ -21,10 +21,10 @@ mod upkeep;
 use std::collections::HashMap;
 use std::path::Path;
 
-use strandline::MemoryStore;
-
 use driver::Driver;
 use serde_json::{Value, json};
+
+use crate::keyed;
 
 fn run_file(name: &str, text: &str) {
     let mut failures = Vec::new();
@@ -81,7 +81,7 @@ fn run(case: &Value, path: &Path) -> Vec<String> {
 }
 
 fn open(path: &Path) -> Driver {
-    Driver::open(path.as_os_str(), MemoryStore::builder()).unwrap()
+    Driver::open(path.as_os_str(), keyed::builder()).unwrap()
 }
 
 struct Expect<'a> {
@@ -208,7 +208,7 @@ fn upkeep() {
 
 /// What the driver writes for these bytes.
 fn served(input: &[u8]) -> Vec<Value> {
-    let mut driver = Driver::open(":memory:".as_ref(), MemoryStore::builder()).unwrap();
+    let mut driver = Driver::open(":memory:".as_ref(), keyed::builder()).unwrap();
     let mut output = Vec::new();
     serve::serve(input, &mut output, &mut driver).unwrap();
     let lines = str::from_utf8(&output).unwrap().lines();

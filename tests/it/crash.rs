@@ -11,6 +11,7 @@ use strandline::{Classification, Draft, MemoryStore};
 use uuid::Uuid;
 
 use crate::child;
+use crate::keyed;
 use crate::sound::assert_sound;
 
 const KILLS: usize = 50;
@@ -64,7 +65,7 @@ fn child_saves_until_it_is_killed() {
     let Some((path, round)) = child::arguments() else {
         return;
     };
-    let store = MemoryStore::open(path).unwrap();
+    let store = keyed::open(path).unwrap();
     let sessions = Classification::ALL.map(|level| {
         store
             .session(format!("{round}-{level}"), "agent")
@@ -92,7 +93,7 @@ fn child_saves_until_it_is_killed() {
 
 fn assert_all_there(path: &Path, acknowledged: &BTreeSet<(usize, usize)>) {
     assert_sound(path);
-    let store = MemoryStore::open(path).unwrap();
+    let store = keyed::open(path).unwrap();
     let session = store
         .session("check", "agent")
         .taint(Classification::Restricted)
@@ -159,7 +160,7 @@ fn a_kill_while_the_file_is_made_leaves_one_that_opens() {
         wait_up_to(25);
         child.kill().unwrap();
         child.wait().unwrap();
-        let store = MemoryStore::open(&path).unwrap();
+        let store = keyed::open(&path).unwrap();
         let session = store.session("check", "agent").open().unwrap();
         store.save(&session, Draft::new("k", "v")).unwrap();
         drop((session, store));
@@ -171,14 +172,14 @@ fn a_kill_while_the_file_is_made_leaves_one_that_opens() {
 fn a_kill_while_the_index_is_made_anew_leaves_one_that_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     let session = store.session("check", "agent").open().unwrap();
     let drafts = (0..500).map(|i| Draft::new(format!("k{i}"), format!("word {i}")));
     store.save_all(&session, drafts).unwrap();
     drop((session, store));
     for _ in 0..5 {
         // As an earlier release with another analysis would have left it.
-        let db = rusqlite::Connection::open(&path).unwrap();
+        let db = keyed::raw(&path).unwrap();
         db.execute("UPDATE meta SET value = 0 WHERE name = 'analysis'", [])
             .unwrap();
         db.execute("INSERT INTO terms (terms) VALUES ('delete-all')", [])
@@ -190,7 +191,7 @@ fn a_kill_while_the_index_is_made_anew_leaves_one_that_is_made_again() {
         wait_up_to(400);
         child.kill().unwrap();
         child.wait().unwrap();
-        drop(MemoryStore::open(&path).unwrap());
+        drop(keyed::open(&path).unwrap());
         assert_sound(&path);
     }
 }

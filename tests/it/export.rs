@@ -12,6 +12,7 @@ use strandline::{
 };
 use tempfile::TempDir;
 
+use crate::keyed;
 use crate::providers::Home;
 use crate::sound::assert_sound;
 
@@ -84,11 +85,11 @@ pub(crate) fn observed(store: &MemoryStore) -> Vec<Observed> {
 
 fn round_trip<A: Home, B: Home>() {
     let (from, to) = (A::new(), B::new());
-    let old = from.open(MemoryStore::builder());
+    let old = from.open(keyed::builder());
     fill(&old);
     let expected = observed(&old);
     let file = exported(&old);
-    let new = to.open(MemoryStore::builder());
+    let new = to.open(keyed::builder());
     let report = new.host().import(&file[..]).unwrap();
     assert_eq!((report.refused, report.renumbered, report.ended), (0, 0, 0));
     assert_eq!(report.problems, []);
@@ -121,13 +122,13 @@ fn an_export_comes_back_from_each_provider_in_each() {
 #[test]
 fn an_imported_file_is_sound() {
     let (from, to) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let old = from.open(MemoryStore::builder());
+    let old = from.open(keyed::builder());
     fill(&old);
     let early = exported(&old);
     let session = session(&old, Classification::Internal);
     old.save(&session, Draft::new("own 1", "changed")).unwrap();
     old.delete(&session, "shared").unwrap();
-    let new = to.open(MemoryStore::builder());
+    let new = to.open(keyed::builder());
     for file in [&early, &exported(&old), &early] {
         let report = new.host().import(&file[..]).unwrap();
         assert_eq!(report.problems, []);
@@ -201,7 +202,7 @@ fn a_sessions_own_export_holds_what_it_sees() {
 #[test]
 fn an_exported_file_is_its_owners_only_and_takes_the_place_of_another() {
     let folder = tempfile::tempdir().unwrap();
-    let store = MemoryStore::open(folder.path().join("memory.db")).unwrap();
+    let store = keyed::open(folder.path().join("memory.db")).unwrap();
     fill(&store);
     let path = folder.path().join("export.jsonl");
     fs::write(&path, "an older one").unwrap();
@@ -223,7 +224,7 @@ fn an_exported_file_is_its_owners_only_and_takes_the_place_of_another() {
 fn an_export_replaces_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     fill(&store);
     let refused = |store: &MemoryStore| store.host().export_to(&path).unwrap_err().kind();
     assert_eq!(refused(&store), strandline::ErrorKind::AlreadyExists);
@@ -323,7 +324,7 @@ impl std::io::Write for Saving<'_> {
 #[test]
 fn what_is_exported_is_of_one_moment() {
     let folder = tempfile::tempdir().unwrap();
-    let store = MemoryStore::open(folder.path().join("memory.db")).unwrap();
+    let store = keyed::open(folder.path().join("memory.db")).unwrap();
     let session = session(&store, Classification::Public);
     let drafts = (0..50).map(|place| Draft::new(format!("k{place}"), "before"));
     store.save_all(&session, drafts).unwrap();

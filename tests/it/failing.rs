@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use strandline::storage::{InMemory, StorageProvider};
 use strandline::tools::{Persona, Tools};
-use strandline::{Draft, Error, ErrorKind, MemoryStore, Result};
+use strandline::{Draft, Error, ErrorKind, Result};
+
+use crate::keyed;
 
 /// A provider in memory that can be told to fail.
 #[derive(Debug, Default)]
@@ -37,7 +39,7 @@ impl StorageProvider for Failing {
 #[test]
 fn a_storage_error_reaches_the_host_whole_and_the_model_without_its_words() {
     let provider = Arc::new(Failing::default());
-    let store = MemoryStore::builder().with_provider(Arc::<Failing>::clone(&provider));
+    let store = keyed::builder().with_provider(Arc::<Failing>::clone(&provider));
     let session = store.session("s", "agent").open().unwrap();
     let tools = Tools::new(store.clone());
     store

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use strandline::audit::Action;
 use strandline::policy::{Denial, Request, Rule};
 use strandline::storage::Durability;
@@ -17,10 +16,11 @@ use strandline::{
     Classification, Clock, Draft, Error, ErrorKind, List, MemoryStore, Search, Session,
 };
 
+use crate::keyed;
 use crate::sound::assert_sound;
 
 fn open(path: &Path) -> (MemoryStore, Session) {
-    let store = MemoryStore::builder()
+    let store = keyed::builder()
         .durability(Durability::Normal)
         .open(path)
         .unwrap();
@@ -131,7 +131,7 @@ fn a_read_only_file_system_is_an_error_that_names_the_file() {
     drop(open(&path));
     disk.remount("remount,ro");
     for path in [path, new] {
-        let error = MemoryStore::open(&path).unwrap_err();
+        let error = keyed::open(&path).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error:?}");
         assert!(error.to_string().contains(path.to_str().unwrap()));
     }
@@ -166,7 +166,7 @@ fn a_file_that_cannot_be_written_is_an_error_that_names_it() {
     let Some(_immutable) = Immutable::new(&path) else {
         return;
     };
-    let error = MemoryStore::open(&path).unwrap_err();
+    let error = keyed::open(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error:?}");
     assert!(error.to_string().contains(path.to_str().unwrap()));
 }
@@ -180,7 +180,7 @@ fn a_folder_that_cannot_be_written_is_an_error_that_names_the_file() {
         return;
     };
     for (path, kind) in [(old, ErrorKind::Io), (new, ErrorKind::ReadOnly)] {
-        let error = MemoryStore::open(&path).unwrap_err();
+        let error = keyed::open(&path).unwrap_err();
         assert_eq!(error.kind(), kind, "{error:?}");
         assert!(error.to_string().contains(path.to_str().unwrap()));
     }
@@ -188,7 +188,7 @@ fn a_folder_that_cannot_be_written_is_an_error_that_names_the_file() {
 
 /// The tables that FTS5 keeps the index in.
 fn damage(path: &Path, sql: &str) {
-    let db = Connection::open(path).unwrap();
+    let db = keyed::raw(path).unwrap();
     // FTS5 guards its tables against SQL, unless told otherwise.
     db.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)
         .unwrap();
@@ -349,9 +349,7 @@ fn a_panic_in_a_hosts_code_breaks_that_call_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let host = Arc::new(Host::default());
-    let builder = MemoryStore::builder()
-        .rule(host.clone())
-        .clock(host.clone());
+    let builder = keyed::builder().rule(host.clone()).clock(host.clone());
     let store = builder.durability(Durability::Normal).open(&path).unwrap();
     let session = store.session("s-1", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "before")).unwrap();
@@ -436,7 +434,7 @@ fn the_wal_shrinks_after_a_reader_that_stayed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let (store, session) = open(&path);
-    let reader = Connection::open(&path).unwrap();
+    let reader = keyed::raw(&path).unwrap();
     reader
         .execute_batch("BEGIN; SELECT count(*) FROM records")
         .unwrap();

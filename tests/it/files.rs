@@ -5,20 +5,20 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rusqlite::Connection;
-use strandline::{Classification, Draft, Error, ErrorKind, MemoryStore};
+use strandline::{Classification, Draft, Error, ErrorKind};
 
 use crate::child;
+use crate::keyed;
 
 fn saved(path: &Path) {
-    let store = MemoryStore::open(path).unwrap();
+    let store = keyed::open(path).unwrap();
     let session = store.session("s-1", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "kept")).unwrap();
 }
 
 /// The error of opening what is at the path, which names the path.
 fn refused(path: &Path) -> Error {
-    let error = MemoryStore::open(path).unwrap_err();
+    let error = keyed::open(path).unwrap_err();
     let text = error.to_string();
     assert!(text.contains(path.to_str().unwrap()), "{text}");
     error
@@ -72,7 +72,7 @@ fn child_shows_modes() {
     let Some((path, _)) = child::arguments() else {
         return;
     };
-    let store = MemoryStore::builder().create_folders().open(&path).unwrap();
+    let store = keyed::builder().create_folders().open(&path).unwrap();
     let session = store.session("s-1", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "v")).unwrap();
     assert!(store.get(&session, "k").unwrap().is_some());
@@ -140,7 +140,7 @@ fn what_cannot_hold_a_file_is_refused() {
     fs::write(&file, "").unwrap();
     assert_eq!(refused(&file.join("memory.db")).kind(), ErrorKind::Io);
 
-    let empty = MemoryStore::open("").unwrap_err();
+    let empty = keyed::open("").unwrap_err();
     assert_eq!(empty.kind(), ErrorKind::InvalidArgument);
     assert!(empty.to_string().contains("`path`"));
 }
@@ -216,7 +216,7 @@ fn other_databases_are_refused_untouched() {
         ),
     ] {
         let path = folder.path().join(name);
-        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        keyed::raw(&path).unwrap().execute_batch(sql).unwrap();
         assert_eq!(
             refused_untouched(&[&path]).kind(),
             ErrorKind::NotAStore,
@@ -229,7 +229,7 @@ fn other_databases_are_refused_untouched() {
 fn what_another_program_left_in_its_wal_stays_there() {
     let (folder, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("other.db");
-    let other = Connection::open(&path).unwrap();
+    let other = keyed::raw(&path).unwrap();
     other
         .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE notes (text)")
         .unwrap();
@@ -256,13 +256,15 @@ fn a_newer_store_is_refused_untouched() {
     let (folder, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("memory.db");
     saved(&path);
-    let newer = Connection::open(&path).unwrap();
+    let newer = keyed::raw(&path).unwrap();
     newer
         .execute_batch("PRAGMA user_version = 2; CREATE TABLE later (x)")
         .unwrap();
     // Its header still says 1, the WAL says 2.
     let copies = copy_with_wal(&path, copy.path());
-    assert_eq!(fs::read(&copies[0]).unwrap()[60..64], [0, 0, 0, 1]);
+    if !keyed::IS_ON {
+        assert_eq!(fs::read(&copies[0]).unwrap()[60..64], [0, 0, 0, 1]);
+    }
     let error = refused_untouched(&[&copies[0], &copies[1]]);
     assert_eq!(error.kind(), ErrorKind::NewerVersion);
 
@@ -396,7 +398,7 @@ fn without_shared_memory_it_does_not_open() {
 fn opening_a_file_again_keeps_the_locks_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     let session = store.session("s", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "v")).unwrap();
     let before = locks(&path);
@@ -404,6 +406,6 @@ fn opening_a_file_again_keeps_the_locks_on_it() {
         eprintln!("skipped: this system doesn't list its locks");
         return;
     }
-    drop(MemoryStore::open(&path).unwrap());
+    drop(keyed::open(&path).unwrap());
     assert_eq!(locks(&path), before);
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use strandline::audit::{Action, Decision, Query, Verification};
 use strandline::storage::{Namespace, VersionState};
-use strandline::{Classification, Clock, Draft, List, MemoryStore, Search, Session};
+use strandline::{Classification, Clock, Draft, List, MemoryStore, Search, Session, StoreBuilder};
 
 use crate::child;
+use crate::keyed;
 use crate::sound::assert_sound;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/v1.db");
@@ -33,8 +33,12 @@ fn at(second: i64) -> DateTime<Utc> {
 
 /// The store with its clock at this second.
 fn open(path: &Path, second: i64) -> MemoryStore {
+    opened(keyed::builder(), path, second)
+}
+
+fn opened(builder: StoreBuilder, path: &Path, second: i64) -> MemoryStore {
     let clock = Arc::new(Seconds(AtomicI64::new(second)));
-    MemoryStore::builder().clock(clock).open(path).unwrap()
+    builder.clock(clock).open(path).unwrap()
 }
 
 fn session(store: &MemoryStore, level: Classification) -> Session {
@@ -58,7 +62,8 @@ fn make_the_fixture() {
     let path = Path::new(FIXTURE);
     assert!(!path.exists(), "a fixture is made once");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let store = open(path, 0);
+    // plain: it stands for what the default features write.
+    let store = opened(MemoryStore::builder(), path, 0);
     let [public, internal, .., restricted] = Classification::ALL.map(|l| session(&store, l));
     let save = |session: &Session, key: &str, content: &str, tags: &[&str]| {
         store
@@ -102,6 +107,7 @@ fn copy() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     fs::copy(FIXTURE, &path).unwrap();
+    keyed::adopt(&path);
     (folder, path)
 }
 
@@ -249,13 +255,10 @@ fn an_old_file_comes_to_have_the_tables_of_a_new_one() {
     let (folder, old) = copy();
     assert_sound(&old);
     let new = folder.path().join("new.db");
-    drop((
-        MemoryStore::open(&old).unwrap(),
-        MemoryStore::open(&new).unwrap(),
-    ));
+    drop((keyed::open(&old).unwrap(), keyed::open(&new).unwrap()));
     assert_sound(&old);
     let tables = |path: &Path| -> Vec<(String, Option<String>)> {
-        let db = Connection::open(path).unwrap();
+        let db = keyed::raw(path).unwrap();
         let sql = "SELECT name, sql FROM sqlite_schema ORDER BY name";
         let mut select = db.prepare(sql).unwrap();
         let tables = select
@@ -266,7 +269,7 @@ fn an_old_file_comes_to_have_the_tables_of_a_new_one() {
     assert_eq!(tables(&old), tables(&new));
     for name in ["user_version", "application_id"] {
         let value = |path: &Path| -> i64 {
-            let db = Connection::open(path).unwrap();
+            let db = keyed::raw(path).unwrap();
             db.pragma_query_value(None, name, |row| row.get(0)).unwrap()
         };
         assert_eq!(value(&old), value(&new), "{name}");

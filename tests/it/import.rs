@@ -7,6 +7,7 @@ use strandline::{Classification, Draft, ErrorKind, Limits, MemoryStore};
 use uuid::Uuid;
 
 use crate::export::{exported, fill, session};
+use crate::keyed;
 
 const HEADER: &str = r#"{"format":"strandline","version":1}"#;
 
@@ -71,10 +72,7 @@ fn a_bad_line_is_reported_and_the_others_go_on() {
         tags: 3,
         ..Limits::default()
     };
-    let store = MemoryStore::builder()
-        .limits(limits)
-        .open_in_memory()
-        .unwrap();
+    let store = keyed::builder().limits(limits).open_in_memory().unwrap();
     let mut lines: Vec<String> = bad.iter().map(record).collect();
     lines.extend(["canary", "[]", "{", "\"canary\"", "{\"a\":\u{1}}", "1"].map(String::from));
     let refused = lines.len();
@@ -143,10 +141,7 @@ fn a_line_that_is_too_long_is_skipped() {
         tag_bytes: 1,
         ..Limits::default()
     };
-    let store = MemoryStore::builder()
-        .limits(limits)
-        .open_in_memory()
-        .unwrap();
+    let store = keyed::builder().limits(limits).open_in_memory().unwrap();
     let long = record(&json!({"content": "x".repeat(2_000_000)}));
     let short = record(&json!({"content": "short", "key": "k", "tags": []}));
     let report = import(&store, &[long, short]);
@@ -272,7 +267,7 @@ fn what_was_deleted_does_not_come_back() {
 fn many_lines_go_in_by_transactions_and_each_leaves_an_entry() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     let lines = (0..1_000).map(|place| record(&json!({"key": format!("k{place}")})));
     let report = import(&store, &lines.collect::<Vec<_>>());
     assert_eq!((report.imported, report.problems.len()), (1_000, 0));

@@ -9,6 +9,7 @@ use strandline::tools::Tools;
 use strandline::{Classification, Draft, List, Memory, MemoryStore, Search, Session};
 use tempfile::TempDir;
 
+use crate::keyed;
 use crate::providers::Home;
 
 fn id(memory: &Memory) -> VersionId {
@@ -31,7 +32,7 @@ struct Scene<H> {
 impl<H: Home> Scene<H> {
     fn new() -> Self {
         let home = H::new();
-        let store = home.open(MemoryStore::builder().lineage(true));
+        let store = home.open(keyed::builder().lineage(true));
         Self { home, store }
     }
 
@@ -171,7 +172,7 @@ fn what_was_deleted_or_replaced_is_still_traced<H: Home>() {
 
 fn without_the_option_nothing_is_kept_and_why_still_answers<H: Home>() {
     let home = H::new();
-    let store = home.open(MemoryStore::builder());
+    let store = home.open(keyed::builder());
     let session = store.session("s", "ada").open().unwrap();
     let source = id(&store.save(&session, Draft::new("a", "v")).unwrap());
     store.get(&session, "a").unwrap();
@@ -253,7 +254,7 @@ fn another_store_over_the_same_records_knows_it<H: Home>() {
     let source = scene.save(&writer, "source");
     let reader = scene.session("reader");
     scene.get(&reader, "source");
-    let other = scene.home.open(MemoryStore::builder());
+    let other = scene.home.open(keyed::builder());
     let resumed = other.session("reader", "ada").open().unwrap();
     let saved = id(&other.save(&resumed, Draft::new("k", "v")).unwrap());
     assert_eq!(keys(&scene.back(&saved)), [("source", 1)]);
@@ -287,7 +288,7 @@ on_each_provider! {
 fn only_the_first_read_of_a_version_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::builder()
+    let store = keyed::builder()
         .lineage(true)
         .busy_timeout(std::time::Duration::from_millis(20))
         .open(&path)
@@ -296,7 +297,7 @@ fn only_the_first_read_of_a_version_writes() {
     let drafts = ["a", "b"].map(|key| Draft::new(key, "the same words"));
     store.save_all(&session, drafts).unwrap();
     store.get(&session, "a").unwrap();
-    let lock = rusqlite::Connection::open(&path).unwrap();
+    let lock = keyed::raw(&path).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert!(store.get(&session, "a").unwrap().is_some());
     assert!(store.get(&session, "absent").unwrap().is_none());
@@ -323,10 +324,7 @@ fn only_the_first_read_of_a_version_writes() {
 #[test]
 fn debug_shows_no_key() {
     const MARKER: &str = "canaryzebra";
-    let store = MemoryStore::builder()
-        .lineage(true)
-        .open_in_memory()
-        .unwrap();
+    let store = keyed::builder().lineage(true).open_in_memory().unwrap();
     let session = store.session("s", "ada").open().unwrap();
     session.raise(Classification::Internal, MARKER).unwrap();
     let source = id(&store.save(&session, Draft::new(MARKER, MARKER)).unwrap());

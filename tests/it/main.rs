@@ -22,6 +22,8 @@ mod crash;
 mod damage;
 #[cfg(target_os = "linux")]
 mod disk;
+#[cfg(feature = "sqlcipher")]
+mod encryption;
 mod erasure;
 mod export;
 mod failing;
@@ -31,6 +33,7 @@ mod format;
 mod forms;
 mod import;
 mod inspect;
+mod keyed;
 mod language;
 mod lineage;
 #[cfg(feature = "mcp")]

@@ -15,6 +15,8 @@ use strandline::tools::{AUTO_EXTRACTION_PROMPT, Definition, definitions};
 use strandline::{Classification, Draft, ErrorKind, MemoryStore};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
+use crate::keyed;
+
 /// The other end of a connection.
 struct Client {
     reader: BufReader<ReadHalf<DuplexStream>>,
@@ -235,7 +237,7 @@ impl Rule for Slow {
 fn calls_run_beside_the_runtime_a_few_at_a_time() {
     run(async {
         let slow = Arc::new(Slow::default());
-        let store = MemoryStore::builder()
+        let store = keyed::builder()
             .rule(slow.clone())
             .open_in_memory()
             .unwrap();

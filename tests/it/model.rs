@@ -17,6 +17,7 @@ use strandline::{
 };
 use tempfile::TempDir;
 
+use crate::keyed;
 use crate::providers::Home;
 use crate::reference::Reference;
 
@@ -456,7 +457,7 @@ impl<H: Home> Play<H> {
 }
 
 fn open(home: &impl Home, clock: &Arc<TestClock>) -> MemoryStore {
-    let builder = MemoryStore::builder().limits(LIMITS);
+    let builder = keyed::builder().limits(LIMITS);
     home.open(builder.clock(Arc::<TestClock>::clone(clock)))
 }
 

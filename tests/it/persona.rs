@@ -7,6 +7,8 @@ use serde_json::Value;
 use strandline::tools::{Persona, PersonaSection};
 use strandline::{Classification, Clock, Draft, MemoryStore, Session};
 
+use crate::keyed;
+
 /// Each look is a second later than the last.
 #[derive(Debug)]
 struct Ticking(Mutex<DateTime<Utc>>);
@@ -21,7 +23,7 @@ impl Clock for Ticking {
 
 fn store() -> MemoryStore {
     let start = Mutex::new("2026-01-01T00:00:00Z".parse().unwrap());
-    let builder = MemoryStore::builder().clock(Arc::new(Ticking(start)));
+    let builder = keyed::builder().clock(Arc::new(Ticking(start)));
     builder.open_in_memory().unwrap()
 }
 

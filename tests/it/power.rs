@@ -9,13 +9,14 @@ use strandline::audit::Verification;
 use strandline::storage::{Durability, VersionState};
 use strandline::{Classification, Draft, MemoryStore, Session};
 
+use crate::keyed;
 use crate::sound::assert_sound;
 use crate::{child, disk};
 
 const ROUNDS: usize = 10;
 
 fn open(path: &Path, durability: Durability) -> (MemoryStore, Session) {
-    let builder = MemoryStore::builder().durability(durability);
+    let builder = keyed::builder().durability(durability);
     let store = builder.open(path).unwrap();
     let session = store
         .session("s", "agent")
@@ -72,6 +73,7 @@ fn child_works() {
                 let copy = path.with_file_name(format!("copy-{round}"));
                 store.host().backup(&copy, |_| ()).unwrap();
                 said("backup", round);
+                keyed::encrypt_anew(&copy).unwrap();
             }
             3 => {
                 drop((session, store));
@@ -83,7 +85,7 @@ fn child_works() {
 }
 
 fn checkpoint(path: &Path, durability: Durability) {
-    let db = rusqlite::Connection::open(path).unwrap();
+    let db = keyed::raw(path).unwrap();
     let level = if durability == Durability::Full { 2 } else { 1 };
     db.pragma_update(None, "synchronous", level).unwrap();
     db.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()))

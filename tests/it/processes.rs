@@ -9,15 +9,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use strandline::storage::{Durability, VersionState};
 use strandline::{Clock, Draft, ErrorKind, List, MemoryStore, Search, Session};
 
 use crate::child;
+use crate::keyed;
 use crate::sound::assert_sound;
 
 fn open(path: &Path) -> (MemoryStore, Session) {
-    let store = MemoryStore::builder()
+    let store = keyed::builder()
         .durability(Durability::Normal)
         .open(path)
         .unwrap();
@@ -103,7 +103,7 @@ fn child_saves() {
     };
     let words: Vec<&str> = argument.split(' ').collect();
     let count: usize = words[2].parse().unwrap();
-    let store = MemoryStore::builder()
+    let store = keyed::builder()
         .durability(Durability::Normal)
         .open(path)
         .unwrap();
@@ -170,7 +170,7 @@ fn a_save_waits_for_another_process_and_says_so_when_it_may_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let (store, session) = open(&path);
-    let hasty = MemoryStore::builder()
+    let hasty = keyed::builder()
         .busy_timeout(Duration::from_millis(50))
         .open(&path)
         .unwrap();
@@ -210,7 +210,7 @@ fn child_holds_the_lock() {
     let Some((path, milliseconds)) = child::arguments() else {
         return;
     };
-    let db = Connection::open(path).unwrap();
+    let db = keyed::raw(path).unwrap();
     db.execute_batch("BEGIN IMMEDIATE").unwrap();
     child::say("held");
     thread::sleep(Duration::from_millis(milliseconds.parse().unwrap()));
@@ -224,7 +224,7 @@ fn reads_need_no_lock_and_write_nothing() {
     let (store, session) = open(&path);
     let drafts = (0..100).map(|i| Draft::new(format!("k{i}"), "the same words").tag("t"));
     store.save_all(&session, drafts).unwrap();
-    let lock = Connection::open(&path).unwrap();
+    let lock = keyed::raw(&path).unwrap();
     lock.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); BEGIN IMMEDIATE")
         .unwrap();
     // Not by opening it: to close a file again drops the locks that this process has on it.
@@ -308,7 +308,7 @@ impl Clock for Stopped {
 #[test]
 fn saves_of_one_moment_from_four_threads_are_all_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let builder = MemoryStore::builder()
+    let builder = keyed::builder()
         .clock(Arc::new(Stopped))
         .durability(Durability::Normal);
     let store = builder.open(folder.path().join("memory.db")).unwrap();

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use strandline::conformance::Subject;
-use strandline::storage::{Durability, InMemory, Sqlite, SqliteOptions, StorageProvider};
+use strandline::storage::{Durability, InMemory, Sqlite, StorageProvider};
 use strandline::{MemoryStore, StoreBuilder};
 use tempfile::TempDir;
+
+use crate::keyed;
 
 pub(crate) struct Memory(pub(crate) Arc<InMemory>);
 
@@ -33,7 +35,7 @@ pub(crate) struct File {
 impl File {
     fn open(folder: TempDir) -> Self {
         let path = folder.path().join("memory.db");
-        let provider = Sqlite::open(path, &SqliteOptions::default()).expect("the file opens");
+        let provider = Sqlite::open(path, &keyed::options()).expect("the file opens");
         Self { provider, folder }
     }
 }

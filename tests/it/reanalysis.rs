@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use rusqlite::Connection;
 use strandline::storage::{Durability, Reindexing};
 use strandline::{Classification, Draft, MemoryStore, Search, Session, StoreBuilder};
 use tempfile::TempDir;
+
+use crate::keyed;
 
 /// Several steps' worth.
 const RECORDS: usize = 600;
@@ -18,7 +19,7 @@ fn file(folder: &TempDir) -> PathBuf {
 }
 
 fn builder() -> StoreBuilder {
-    MemoryStore::builder().durability(Durability::Normal)
+    keyed::builder().durability(Durability::Normal)
 }
 
 /// A session at each of two levels, which every store of the file can resume.
@@ -77,7 +78,7 @@ fn word(number: usize) -> String {
 
 /// Puts an index in the file that an older release might have made: each record is found by `zzz`.
 fn age(path: &Path) {
-    let db = Connection::open(path).unwrap();
+    let db = keyed::raw(path).unwrap();
     db.execute_batch(
         "BEGIN IMMEDIATE;
          UPDATE meta SET value = 0 WHERE name = 'analysis';
@@ -144,7 +145,7 @@ fn everyone_reads_and_writes_while_the_host_has_the_index_made_anew() {
         let hits = beside.search(&a, Search::new(word(i))).unwrap();
         assert_eq!(hits.len(), 1, "nothing is lost");
     }
-    let live = Connection::open(file(&folder)).unwrap();
+    let live = keyed::raw(file(&folder)).unwrap();
     let sql = "SELECT count(*) FROM records WHERE state = 0";
     let live: i64 = live.query_row(sql, [], |row| row.get(0)).unwrap();
     let counted = store.host().reindex().unwrap();
@@ -157,7 +158,7 @@ fn the_host_can_have_a_damaged_index_made_anew() {
     let store = filled(&file(&folder));
     let before = search(&store);
     let [low, _] = sessions(&store);
-    let db = Connection::open(file(&folder)).unwrap();
+    let db = keyed::raw(file(&folder)).unwrap();
     db.execute_batch("UPDATE terms_data SET block = x'ff' WHERE id > 10")
         .unwrap();
     store.host().reindex().unwrap();
@@ -202,7 +203,7 @@ fn nobody_is_told_of_a_repair_while_a_session_is_held() {
         count.fetch_add(1, Ordering::Relaxed);
     });
     let store = builder.open(file(&folder)).unwrap();
-    let db = Connection::open(file(&folder)).unwrap();
+    let db = keyed::raw(file(&folder)).unwrap();
     db.execute_batch("UPDATE terms_data SET block = x'00112233' WHERE id > 10")
         .unwrap();
     let [low, _] = sessions(&store);
@@ -219,7 +220,7 @@ fn a_damaged_index_that_is_half_made_is_made_anew_from_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let store = filled(&file(&folder));
     let before = search(&store);
-    let db = Connection::open(file(&folder)).unwrap();
+    let db = keyed::raw(file(&folder)).unwrap();
     db.execute_batch(
         "INSERT INTO meta (name, value) VALUES ('reindexed', 100);
          UPDATE index_stats SET records = records + 7;",

@@ -10,6 +10,8 @@ use strandline::{
     Classification, Draft, Error, Limits, List, MemoryKey, MemoryStore, Search, Session, Tag,
 };
 
+use crate::keyed;
+
 const MARKER: &str = "Xanthippe";
 
 /// What a log would get to see.
@@ -62,7 +64,7 @@ fn stores() -> [(Option<tempfile::TempDir>, MemoryStore); 2] {
         query_bytes: 40,
         ..Limits::default()
     };
-    let builder = MemoryStore::builder().limits(limits);
+    let builder = keyed::builder().limits(limits);
     let folder = tempfile::tempdir().unwrap();
     let file = builder
         .clone()
@@ -162,10 +164,10 @@ fn neither_debug_nor_errors_show_what_is_remembered_or_asked() {
 fn a_damaged_file_is_reported_without_its_content() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     let session = store.session("s", "agent").open().unwrap();
     store.save(&session, draft()).unwrap();
-    let db = rusqlite::Connection::open(&path).unwrap();
+    let db = keyed::raw(&path).unwrap();
     let mut log = Log::default();
     for damage in [
         format!("UPDATE records SET tags = '[{MARKER}'"),
@@ -173,7 +175,7 @@ fn a_damaged_file_is_reported_without_its_content() {
         String::from("UPDATE records SET content = CAST(X'ff' || content AS TEXT)"),
     ] {
         db.execute(&damage, []).unwrap();
-        let again = MemoryStore::open(&path).unwrap();
+        let again = keyed::open(&path).unwrap();
         log.result(again.session("s", "agent").open());
         log.result(store.get(&session, MARKER));
         log.result(store.save(&session, draft()));

@@ -14,6 +14,7 @@ use strandline::{Draft, List, MemoryStore, Search};
 use uuid::Uuid;
 
 use crate::child;
+use crate::keyed;
 use crate::sound::assert_sound;
 
 const WRITERS: usize = 5;
@@ -87,7 +88,7 @@ fn random(below: usize) -> usize {
 
 /// What was acknowledged is there, from the whole lines that were said.
 fn assert_all_there(path: &Path, acknowledged: &[String]) {
-    let store = MemoryStore::open(path).unwrap();
+    let store = keyed::open(path).unwrap();
     let session = store.session("check", "agent").open().unwrap();
     let mut lasts: BTreeMap<&str, u64> = BTreeMap::new();
     for line in acknowledged {
@@ -123,7 +124,7 @@ fn child_writes_or_reads() {
     let Some((path, argument)) = child::arguments() else {
         return;
     };
-    let store = MemoryStore::open(path).unwrap();
+    let store = keyed::open(path).unwrap();
     let (what, name) = argument.split_once(' ').unwrap();
     if what == "read" {
         return read(&store, name);

@@ -7,15 +7,17 @@ use rusqlite::Connection;
 use strandline::search::analysis::Analysis;
 use strandline::search::round_frequency;
 
+use crate::keyed;
+
 /// Fails unless everything that is derived from the records agrees with them.
 pub(crate) fn assert_sound(path: &Path) {
     assert_tidy(path);
-    assert_audit(&Connection::open(path).unwrap());
+    assert_audit(&keyed::raw(path).unwrap());
 }
 
 /// The same where versions were purged or erased, of which the audit still has the entries.
 pub(crate) fn assert_tidy(path: &Path) {
-    let db = Connection::open(path).unwrap();
+    let db = keyed::raw(path).unwrap();
     let sound: String = db
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
         .unwrap();

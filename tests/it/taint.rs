@@ -10,11 +10,13 @@ use std::sync::Arc;
 use strandline::storage::{Durability, InMemory};
 use strandline::{MemoryStore, StoreBuilder};
 
+use crate::keyed;
+
 /// Makes stores over the same records, each as if in a process of its own.
 type Open = Box<dyn Fn() -> MemoryStore + Send + Sync>;
 
 fn quick() -> StoreBuilder {
-    MemoryStore::builder().durability(Durability::Normal)
+    keyed::builder().durability(Durability::Normal)
 }
 
 fn open_file(path: &Path) -> MemoryStore {

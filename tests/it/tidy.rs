@@ -125,3 +125,32 @@ fn no_dependency_needs_a_newer_rust() {
     let newer: Vec<_> = packages.iter().filter(|p| version(p) > own).collect();
     assert!(newer.is_empty(), "newer than {own:?}: {newer:?}");
 }
+
+/// Under the feature `sqlcipher` the whole suite runs on encrypted files, so none opens a file but by `keyed`.
+#[test]
+fn tests_open_files_with_their_key() {
+    let mut files = Vec::new();
+    rust_files(&root().join("tests/it"), &mut files);
+    // Put together, so that this file isn't found.
+    let doors = [
+        ["MemoryStore::", "open("],
+        ["MemoryStore::", "builder()"],
+        ["Connection::", "open("],
+        ["SqliteOptions::", "default()"],
+        ["Host::", "restore_backup"],
+    ]
+    .map(|door| door.concat());
+    let mut found = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut before = "";
+        for line in text.lines() {
+            let is_open = doors.iter().any(|door| line.contains(door.as_str()));
+            if is_open && ![before, line].iter().any(|line| line.contains("// plain:")) {
+                found.push(format!("{}: {}", path.display(), line.trim()));
+            }
+            before = line;
+        }
+    }
+    assert!(found.is_empty(), "use `keyed`:\n{}", found.join("\n"));
+}

@@ -8,6 +8,8 @@ use strandline::policy::{Denial, Request, Rule};
 use strandline::tools::{LIST_LIMIT, ToolResult, Tools};
 use strandline::{Classification, Draft, ErrorKind, Limits, MemoryStore, Session, StoreBuilder};
 
+use crate::keyed;
+
 struct Desk {
     store: MemoryStore,
     tools: Tools,
@@ -16,7 +18,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        Self::with(MemoryStore::builder())
+        Self::with(keyed::builder())
     }
 
     fn with(builder: StoreBuilder) -> Self {
@@ -273,7 +275,7 @@ fn a_smaller_page_cuts_the_list_as_well() {
         page: 2,
         ..Limits::default()
     };
-    let desk = Desk::with(MemoryStore::builder().limits(limits));
+    let desk = Desk::with(keyed::builder().limits(limits));
     let three = (0..3).map(|i| Draft::new(format!("k{i}"), "c"));
     desk.store.save_all(&desk.session, three).unwrap();
     let list = desk.ok("memory_list", json!({}));
@@ -290,7 +292,7 @@ fn a_large_max_results_is_clamped_and_says_so() {
         max_results: 3,
         ..Limits::default()
     };
-    let desk = Desk::with(MemoryStore::builder().limits(limits));
+    let desk = Desk::with(keyed::builder().limits(limits));
     let apples = (0..5).map(|i| Draft::new(format!("k{i}"), "apple"));
     desk.store.save_all(&desk.session, apples).unwrap();
     let count = |with: Value| {
@@ -382,7 +384,7 @@ fn limits_are_named() {
         query_bytes: 4,
         ..Limits::default()
     };
-    let desk = Desk::with(MemoryStore::builder().limits(limits));
+    let desk = Desk::with(keyed::builder().limits(limits));
     for (tool, arguments, limit) in [
         (
             "memory_save",
@@ -466,7 +468,7 @@ impl Rule for NoSearch {
 
 #[test]
 fn a_host_rule_is_asked_before_the_arguments_are_read() {
-    let desk = Desk::with(MemoryStore::builder().rule(Arc::new(NoSearch)));
+    let desk = Desk::with(keyed::builder().rule(Arc::new(NoSearch)));
     for arguments in [json!({"query": "q"}), json!({"wrong": 1}), json!([])] {
         let (code, message) = desk.refused("memory_search", arguments);
         assert_eq!(code, "denied");
@@ -536,7 +538,7 @@ fn a_batch_is_limited_in_number_and_in_bytes() {
         batch_bytes: 12,
         ..Limits::default()
     };
-    let desk = Desk::with(MemoryStore::builder().limits(limits));
+    let desk = Desk::with(keyed::builder().limits(limits));
     let batch = |contents: &[&str]| {
         let drafts = contents.iter().enumerate();
         let drafts = drafts.map(|(i, content)| Draft::new(format!("k{i}"), *content));

@@ -12,11 +12,20 @@ use tempfile::TempDir;
 
 use crate::export::{exported, session};
 
+/// plain: what is imported is another program's, which doesn't encrypt.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "another program's database has no key"
+)]
+fn plain(path: impl AsRef<Path>) -> rusqlite::Result<Connection> {
+    Connection::open(path) // plain: as above
+}
+
 /// A database with these rows, each a key and a value.
 fn database(rows: &[(&str, &str)]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fish #1 50%?.db");
-    let db = Connection::open(&path).unwrap();
+    let db = plain(&path).unwrap();
     db.execute_batch("CREATE TABLE kv (key TEXT PRIMARY KEY, value, stored_at INTEGER)")
         .unwrap();
     for (key, value) in rows {
@@ -114,7 +123,7 @@ fn what_changed_there_comes_over_and_what_was_deleted_is_deleted() {
     let store = MemoryStore::open_in_memory().unwrap();
     let reader = session(&store, Classification::Internal);
     let put = |changes: &Value| {
-        let db = Connection::open(&path).unwrap();
+        let db = plain(&path).unwrap();
         db.execute("UPDATE kv SET value = ?1", [record(changes)])
             .unwrap();
         drop(db);
@@ -219,7 +228,7 @@ fn of_two_levels_the_higher_counts() {
 #[test]
 fn values_may_be_blobs_and_anything_else_is_reported() {
     let (_folder, path) = database(&[]);
-    let db = Connection::open(&path).unwrap();
+    let db = plain(&path).unwrap();
     let sql = "INSERT INTO kv (key, value) VALUES (?1, ?2)";
     db.execute(sql, params![NAME, record(&json!({})).as_bytes()])
         .unwrap();
@@ -259,7 +268,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 fn the_database_is_not_touched() {
     for mode in ["DELETE", "WAL"] {
         let (folder, path) = database(&[(NAME, &record(&json!({})))]);
-        let db = Connection::open(&path).unwrap();
+        let db = plain(&path).unwrap();
         db.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
             .unwrap();
         drop(db);
@@ -278,7 +287,7 @@ fn the_database_is_not_touched() {
 #[test]
 fn what_is_in_a_wal_is_read_and_stays_there() {
     let (folder, path) = database(&[]);
-    let db = Connection::open(&path).unwrap();
+    let db = plain(&path).unwrap();
     db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
         .unwrap();
     let sql = "INSERT INTO kv (key, value) VALUES (?1, ?2)";
@@ -319,7 +328,7 @@ fn what_is_no_such_database_is_refused() {
     fs::write(&path, "").unwrap();
     assert_eq!(kind(), ErrorKind::NotAStore);
     fs::remove_file(&path).unwrap();
-    let db = Connection::open(&path).unwrap();
+    let db = plain(&path).unwrap();
     db.execute_batch("CREATE TABLE kv (name, value)").unwrap();
     drop(db);
     assert_eq!(kind(), ErrorKind::NotAStore);

@@ -8,15 +8,15 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use strandline::storage::Durability;
 use strandline::{Draft, Error, ErrorKind, List, MemoryStore, Search, Session};
 
 use crate::child;
+use crate::keyed;
 use crate::sound::assert_sound;
 
 fn open(path: &Path) -> (MemoryStore, Session) {
-    let store = MemoryStore::builder()
+    let store = keyed::builder()
         .durability(Durability::Normal)
         .open(path)
         .unwrap();
@@ -227,7 +227,7 @@ fn child_opens() {
     let Some((path, expected)) = child::arguments() else {
         return;
     };
-    match MemoryStore::open(&path) {
+    match keyed::open(&path) {
         Ok(store) => {
             assert_eq!(expected, "none");
             let session = store.session("s-1", "agent").open().unwrap();
@@ -248,12 +248,9 @@ fn all_that_wait_for_a_lock_are_told_together_that_it_is_busy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let timeout = Duration::from_millis(300);
-    let store = MemoryStore::builder()
-        .busy_timeout(timeout)
-        .open(&path)
-        .unwrap();
+    let store = keyed::builder().busy_timeout(timeout).open(&path).unwrap();
     let session = store.session("s-1", "agent").open().unwrap();
-    let lock = Connection::open(&path).unwrap();
+    let lock = keyed::raw(&path).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     let start = Instant::now();
     thread::scope(|scope| {
@@ -276,7 +273,7 @@ fn a_process_that_saves_all_the_time_locks_no_other_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let (busy, busy_session) = open(&path);
-    let other = MemoryStore::builder()
+    let other = keyed::builder()
         .busy_timeout(Duration::from_secs(10))
         .open(&path)
         .unwrap();
@@ -305,7 +302,7 @@ fn a_log_of_100_mb_shrinks_when_its_reader_is_gone() {
     let path = folder.path().join("memory.db");
     let (store, session) = open(&path);
     let wal = || fs::metadata(path.with_extension("db-wal")).unwrap().len();
-    let reader = Connection::open(&path).unwrap();
+    let reader = keyed::raw(&path).unwrap();
     reader
         .execute_batch("BEGIN; SELECT count(*) FROM records")
         .unwrap();

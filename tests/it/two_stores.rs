@@ -7,12 +7,13 @@ use strandline::storage::InMemory;
 use strandline::{Draft, ErrorKind, MemoryStore, Session};
 use tempfile::TempDir;
 
+use crate::keyed;
 use crate::providers::Home;
 
 /// A store with the session `s-1` at `PUBLIC`, and another with the same.
 fn two<H: Home>(home: &H) -> [(MemoryStore, Session); 2] {
     [(), ()].map(|()| {
-        let store = home.open(MemoryStore::builder());
+        let store = home.open(keyed::builder());
         let session = store.session("s-1", "ada").open().expect("a session");
         (store, session)
     })
@@ -58,7 +59,7 @@ fn a_later_opening_is_at_the_highest_taint<H: Home>() {
     there.raise(Internal, "read elsewhere").expect("a rise");
     here.raise(Confidential, "read here").expect("a rise");
     drop((store, here, other, there));
-    let store = home.open(MemoryStore::builder());
+    let store = home.open(keyed::builder());
     let resumed = store.session("s-1", "ada").open().expect("a session");
     assert_eq!(resumed.taint(), Confidential);
     let rises: Vec<_> = resumed.raises().iter().map(|raise| raise.to).collect();
@@ -70,7 +71,7 @@ fn the_id_belongs_to_one_agent<H: Home>() {
     let [_, (other, _)] = two(&home);
     let refused = other.session("s-1", "bob").open().expect_err("a refusal");
     assert_eq!(refused.kind(), ErrorKind::SessionMismatch);
-    let third = home.open(MemoryStore::builder());
+    let third = home.open(keyed::builder());
     let refused = third.session("s-1", "bob").taint(Public).open();
     let refused = refused.expect_err("a refusal");
     assert_eq!(refused.kind(), ErrorKind::SessionMismatch);

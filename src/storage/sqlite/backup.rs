@@ -6,14 +6,16 @@
 //! many steps as the file had pages. Meanwhile the WAL grows by what is written, so there are no pauses.
 //!
 //! Pages are copied as they are: what was deleted is not in them, since `secure_delete` overwrote it.
+//! A backup of an encrypted store is encrypted with the same key, under a salt of its own.
 //! `VACUUM INTO` would do as well, but tells no progress.
 
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, OpenFlags};
 
+use super::key::{self, EncryptionKey};
 use super::open;
 use super::partial::{Partial, refuse_taken};
 use super::rows::unexpected;
@@ -29,27 +31,30 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn run(
     store: &Path,
     target: &Path,
+    key: Option<&EncryptionKey>,
     on_progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<u64> {
     let target = open::absolute(target)?;
     refuse_taken(&target)?;
     let partial = Partial::beside(&target)?;
-    let count =
-        copy(store, partial.path(), on_progress).map_err(|error| open::named(&target, &error))?;
+    let count = copy(store, partial.path(), key, on_progress)
+        .map_err(|error| open::named(&target, &error))?;
     partial.put_new()?;
     Ok(count)
 }
 
-fn copy(store: &Path, to: &Path, on_progress: &mut dyn FnMut(BackupProgress)) -> Result<u64> {
-    let from = Connection::open_with_flags(
-        store,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
+fn copy(
+    store: &Path,
+    to: &Path,
+    key: Option<&EncryptionKey>,
+    on_progress: &mut dyn FnMut(BackupProgress),
+) -> Result<u64> {
+    let from = key::open(store, key)?;
     from.busy_timeout(PATIENCE)?;
     from.pragma_update(None, "query_only", "ON")?;
     from.execute_batch("BEGIN")?;
     let count = count(&from)?;
-    let mut copy = open_copy(to)?;
+    let mut copy = open_copy(to, key)?;
     copy_pages(&from, &mut copy, on_progress)?;
     from.execute_batch("COMMIT")?;
     // The copied header asks for a WAL. Without one the file can be read where nothing can be written.
@@ -72,9 +77,8 @@ pub(super) fn count(db: &Connection) -> Result<u64> {
 }
 
 /// The file that only this process knows of: it needs no journal, and is synced at the end.
-fn open_copy(to: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let copy = Connection::open_with_flags(to, flags)?;
+fn open_copy(to: &Path, key: Option<&EncryptionKey>) -> Result<Connection> {
+    let copy = key::open(to, key)?;
     copy.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     copy.pragma_update(None, "journal_mode", "OFF")?;
     copy.pragma_update(None, "synchronous", "OFF")?;

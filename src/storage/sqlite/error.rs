@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use rusqlite::ffi::{ErrorCode, SQLITE_CORRUPT_VTAB, SQLITE_NOMEM, code_to_str};
+use rusqlite::ffi::{ErrorCode, SQLITE_CORRUPT_VTAB, SQLITE_NOMEM, SQLITE_NOTADB, code_to_str};
 
 use crate::error::{Error, ErrorKind};
 
@@ -81,9 +81,17 @@ fn is_of_schema(message: &str) -> bool {
 /// FTS5 also runs out of memory where a damaged index names a size. Where memory really is short,
 /// making the index fails, too, and changes nothing.
 pub(super) fn is_index_damage(error: &Error) -> bool {
+    matches!(code(error), Some(SQLITE_CORRUPT_VTAB | SQLITE_NOMEM))
+}
+
+/// Whether SQLite found no database in the file. It finds none in an encrypted one without its key.
+pub(super) fn is_no_database(error: &Error) -> bool {
+    code(error) == Some(SQLITE_NOTADB)
+}
+
+fn code(error: &Error) -> Option<i32> {
     let source = error.source().and_then(|source| source.downcast_ref());
-    let code = source.map(|SqliteCode { code }| *code);
-    matches!(code, Some(SQLITE_CORRUPT_VTAB | SQLITE_NOMEM))
+    source.map(|SqliteCode { code }| *code)
 }
 
 fn from_code(failure: rusqlite::ffi::Error, message: &str) -> Error {

@@ -13,6 +13,7 @@ mod error;
 mod group;
 mod import;
 mod index;
+mod key;
 mod layout;
 mod lineage;
 mod mend;
@@ -22,6 +23,8 @@ mod pool;
 mod read;
 mod read_only;
 mod reindex;
+#[cfg(feature = "sqlcipher")]
+pub(crate) mod rekey;
 mod repair;
 pub(crate) mod restore;
 mod rows;
@@ -49,13 +52,18 @@ use super::{
     NewRecord, Problem, Restore, SearchRequest, Stats, StorageProvider, StoredVersion, Version,
 };
 use crate::audit::{Entry, Event, Query, Trail};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::lineage::{Origin, Reading, VersionId};
 use crate::policy::{HostGrant, ReadGrant, WriteGrant};
 use crate::record::{Memory, MemoryKey};
 use crate::search::analysis::Language;
 use index::{Index, State};
 use pool::Pool;
+
+#[cfg(not(feature = "sqlcipher"))]
+use key::EncryptionKey;
+#[cfg(feature = "sqlcipher")]
+pub use key::EncryptionKey;
 
 pub use repair::OnRepair;
 
@@ -190,6 +198,22 @@ pub struct SqliteOptions {
     /// Whether to open the file for reading only; see
     /// [`StoreBuilder::read_only`](crate::StoreBuilder::read_only). Default no.
     pub read_only: bool,
+    /// The key of the file, which is encrypted with it; `None`, the default, for a plain file.
+    #[cfg(feature = "sqlcipher")]
+    pub key: Option<EncryptionKey>,
+}
+
+impl SqliteOptions {
+    #[cfg(feature = "sqlcipher")]
+    pub(crate) fn key(&self) -> Option<&EncryptionKey> {
+        self.key.as_ref()
+    }
+
+    #[cfg(not(feature = "sqlcipher"))]
+    #[expect(clippy::unused_self, reason = "the same with the feature")]
+    pub(crate) fn key(&self) -> Option<&EncryptionKey> {
+        None
+    }
 }
 
 impl Default for SqliteOptions {
@@ -202,6 +226,11 @@ impl Default for SqliteOptions {
             on_reindex: OnReindex::default(),
             on_repair: OnRepair::default(),
             read_only: false,
+            #[cfg(all(feature = "sqlcipher", not(test)))]
+            key: None,
+            // The unit tests run on encrypted files, too.
+            #[cfg(all(feature = "sqlcipher", test))]
+            key: Some(EncryptionKey::raw(&[1; 32])),
         }
     }
 }
@@ -268,12 +297,9 @@ impl Sqlite {
         if options.read_only {
             return Self::open_to_read(path.as_ref(), options);
         }
-        let open::Opened {
-            path,
-            db: writer,
-            index,
-        } = open::open(path.as_ref(), options)?;
-        let pool = Pool::new(path.clone(), options.clone(), writer, None);
+        let (path, opened) = open::open(path.as_ref(), options)?;
+        let index = opened.index;
+        let pool = Pool::new(path.clone(), options.clone(), opened, None);
         if index != open::Index::Whole {
             reindex::finish(&pool, &options.on_reindex)
                 .map_err(|error| open::named(&path, &error))?;
@@ -297,9 +323,12 @@ impl Sqlite {
 
     fn open_to_read(path: &Path, options: &SqliteOptions) -> Result<Self> {
         let path = open::absolute(path)?;
-        let (db, frozen) =
-            read_only::open(&path, options).map_err(|error| open::named(&path, &error))?;
-        let pool = Pool::new(path.clone(), options.clone(), db, frozen);
+        let refused = |error| {
+            let error = key::explained(error, &path, options.key());
+            open::named(&path, &error)
+        };
+        let (opened, frozen) = read_only::open(&path, options).map_err(refused)?;
+        let pool = Pool::new(path.clone(), options.clone(), opened, frozen);
         let sqlite = Self::over(path, pool, options)?;
         if options.language.is_some_and(|language| language != sqlite.language.get()) {
             let text = "the store's search index is of another language and has to be made anew first; \
@@ -461,7 +490,7 @@ impl StorageProvider for Sqlite {
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
         self.pool.refuse_read_only()?;
-        backup::run(&self.path, path, on_progress)
+        backup::run(&self.path, path, self.options.key(), on_progress)
     }
 
     fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>> {

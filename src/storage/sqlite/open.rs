@@ -9,22 +9,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB};
 
 use super::partial::{refuse_sidecar, sidecars};
-use super::{Durability, SqliteOptions, read_only, schema};
+use super::{Durability, SqliteOptions, key, read_only, schema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::unpoisoned;
 
 /// The size that the WAL goes back to when it has been larger. It's usually 4 MB.
 const WAL_BYTES: u32 = 8 << 20;
 
-/// A store that is open.
+/// A file that was opened.
 pub(super) struct Opened {
-    /// Its absolute path.
-    pub(super) path: PathBuf,
     /// The connection that writes.
     pub(super) db: Connection,
+    pub(super) file: Identity,
     pub(super) index: Index,
 }
 
@@ -38,11 +37,11 @@ pub(super) enum Index {
     Lost,
 }
 
-/// Opens or creates the store at `path`.
-pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<Opened> {
+/// Opens or creates the store at `path`; returns its absolute path, too.
+pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Opened)> {
     let path = absolute(path)?;
     match open_absolute(&path, options) {
-        Ok((db, index)) => Ok(Opened { path, db, index }),
+        Ok(opened) => Ok((path, opened)),
         Err(error) => Err(named(&path, &error)),
     }
 }
@@ -65,48 +64,43 @@ pub(crate) fn named(path: &Path, error: &Error) -> Error {
     }
 }
 
-fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<(Connection, Index)> {
+fn open_absolute(path: &Path, options: &SqliteOptions) -> Result<Opened> {
     create(path, options)?;
     check_kind(path)?;
-    let mut db = connect(path, options)?;
-    // Until the file is known to be ours, nothing is written to it: not even a WAL that another
-    // program left, which SQLite would bring into the file when the connection is closed.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    let refused = schema::refuse_others(&mut db).err();
-    if refused.is_none() || wal_is_empty(path) {
-        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    }
-    if let Some(error) = refused {
-        return Err(error);
-    }
+    let file = Identity::of(path);
+    let mut db = connect_raw(path, options)?;
+    let look = || settings(&db, options).and_then(|()| schema::refuse_others(&db));
+    key::untouched(&db, path, look).map_err(|error| key::explained(error, path, options.key()))?;
     enter_wal_mode(&db, options.busy_timeout)?;
+    // Whoever puts another file in its place has it locked until it is done, and we may have waited for
+    // that. From here on nobody can.
+    file.check(path)?;
     let index = schema::migrate(&mut db, options.language)?;
-    Ok((db, index))
-}
-
-/// Whether closing the file brings nothing into it, and only removes the empty WAL that reading made.
-fn wal_is_empty(path: &Path) -> bool {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    fs::metadata(wal).is_ok_and(|wal| wal.len() == 0)
+    Ok(Opened { db, file, index })
 }
 
 const CANT_WRITE: &str = "it or its folder can't be written";
 
 /// A connection with the settings that all of ours have.
 pub(super) fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection> {
-    let db = if options.read_only {
-        read_only::connect(path)?
-    } else {
-        connect_to_write(path)?
-    };
-    prepare(&db, options)?;
+    let db = connect_raw(path, options)?;
+    settings(&db, options)?;
     Ok(db)
 }
 
-fn connect_to_write(path: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(path, flags)?;
+/// A connection that hasn't read anything yet.
+fn connect_raw(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+    let db = if options.read_only {
+        read_only::connect(path, options.key())?
+    } else {
+        connect_to_write(path, options.key())?
+    };
+    db.busy_timeout(options.busy_timeout)?;
+    Ok(db)
+}
+
+fn connect_to_write(path: &Path, key: Option<&key::EncryptionKey>) -> Result<Connection> {
+    let db = key::open(path, key)?;
     // SQLite opens for reading what it can't open for writing, and fails later.
     if db.is_readonly(MAIN_DB)? {
         return Err(Error::new(ErrorKind::ReadOnly, CANT_WRITE));
@@ -115,8 +109,7 @@ fn connect_to_write(path: &Path) -> Result<Connection> {
 }
 
 /// The settings of a connection.
-pub(super) fn prepare(db: &Connection, options: &SqliteOptions) -> Result<()> {
-    db.busy_timeout(options.busy_timeout)?;
+pub(super) fn settings(db: &Connection, options: &SqliteOptions) -> Result<()> {
     // Keeps a cached statement's plan whatever its parameters are. Without it SQLite compiles most of
     // ours anew at each use, since it might plan otherwise for other values.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -125,11 +118,7 @@ pub(super) fn prepare(db: &Connection, options: &SqliteOptions) -> Result<()> {
     db.pragma_update(None, "cell_size_check", "ON")?;
     db.pragma_update(None, "secure_delete", "ON")?;
     db.pragma_update(None, "foreign_keys", "ON")?;
-    // No text of a record gets into a file of another folder.
-    db.pragma_update(None, "temp_store", "MEMORY")?;
     db.pragma_update(None, "cache_size", -8_192)?;
-    // No text of a record goes into a file elsewhere, and a full disk there is no error here.
-    db.pragma_update(None, "temp_store", "MEMORY")?;
     // What readers that lagged behind made the WAL grow to, it doesn't keep.
     db.pragma_update(None, "journal_size_limit", WAL_BYTES)?;
     let synchronous = match options.durability {

@@ -16,6 +16,9 @@ const SIDECARS: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// How every SQLite database begins.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
+/// How many bytes of a file are looked at.
+const LOOK: u64 = 1_024;
+
 const ENDING: &str = ".partial";
 
 /// A new file beside its place, for its owner only, which takes that place when it is complete.
@@ -153,14 +156,20 @@ pub(crate) fn refuse_taken(place: &Path) -> Result<()> {
     Err(named(place, &Error::new(ErrorKind::AlreadyExists, text)))
 }
 
+/// Whether a file begins with text, which may be cut off within a letter.
+fn is_text(start: &[u8]) -> bool {
+    str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true)
+}
+
 /// Refuses a place where a database is. One that is open is known or has something beside it; another one
-/// is looked into, which is all right since nobody in this process has locks on it.
+/// is looked into, which is all right since nobody in this process has locks on it. An encrypted one looks
+/// like nothing but is no text, as an export is.
 pub(crate) fn refuse_database(place: &Path) -> Result<()> {
     let begins = || {
-        let mut start = [0; MAGIC.len()];
+        let mut start = Vec::new();
         let file = File::open(place);
-        file.and_then(|mut file| file.read_exact(&mut start))
-            .is_ok_and(|()| start == *MAGIC)
+        file.and_then(|file| file.take(LOOK).read_to_end(&mut start))
+            .is_ok_and(|_| start.starts_with(MAGIC) || !is_text(&start))
     };
     let is_open = is_in_use(place) || sidecars(place).iter().any(|path| path.exists());
     if !is_open && !begins() {

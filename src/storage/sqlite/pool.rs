@@ -11,10 +11,11 @@ use rusqlite::Connection;
 
 use super::SqliteOptions;
 use super::group::{Group, Leader};
-use super::open::{self, Identity, InUse};
+use super::open::{self, Identity, InUse, Opened};
 use super::read_only::{self, Stamp};
+use super::rows::page_size;
 use super::watch::Watch;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::sync::unpoisoned;
 
 /// The most connections that read at once. More readers wait for one.
@@ -79,21 +80,20 @@ impl Pool {
     pub(super) fn new(
         path: PathBuf,
         options: SqliteOptions,
-        writer: Connection,
+        opened: Opened,
         frozen: Option<Stamp>,
     ) -> Self {
         let mut wal = path.clone().into_os_string();
         wal.push("-wal");
         let writer = Writer {
-            db: writer,
+            db: opened.db,
             watch: Watch::default(),
             wal: wal.into(),
             wal_limit: WAL_LIMIT,
         };
-        let file = Identity::of(&path);
         Self {
-            file,
-            _in_use: InUse::new(file),
+            file: opened.file,
+            _in_use: InUse::new(opened.file),
             opened: Instant::now(),
             seen: AtomicU64::new(0),
             path,
@@ -120,17 +120,15 @@ impl Pool {
 
     /// Writes the whole file anew, so that it holds nothing but what is in it.
     ///
-    /// SQLite does so by way of a temporary copy, which is kept in memory if it is small.
+    /// SQLite does so by way of a temporary copy, which is kept in memory if it is small, or if it mustn't
+    /// reach a disk in the plain.
     pub(super) fn vacuum(&self) -> Result<()> {
         self.refuse_read_only()?;
         let writer = unpoisoned(self.writer.lock());
-        let pragma = |name| {
-            let value = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-            writer.db.pragma_query_value(None, name, value)
-        };
-        let bytes = pragma("page_count")?.saturating_mul(pragma("page_size")?);
-        let is_small = bytes <= COPY_IN_MEMORY;
-        let temporary = if is_small { "MEMORY" } else { "FILE" };
+        let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        let pages = writer.db.pragma_query_value(None, "page_count", count)?;
+        let bytes = pages.saturating_mul(page_size(&writer.db)?);
+        let temporary = place_of_copy(bytes, self.options.key().is_some());
         writer.db.pragma_update(None, "temp_store", temporary)?;
         let done = writer.db.execute_batch("VACUUM");
         writer.db.pragma_update(None, "temp_store", "MEMORY")?;
@@ -229,9 +227,12 @@ impl Pool {
 
     /// Runs `work`, which is one statement and so sees one snapshot anyway.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let reader = self.reader()?;
+        let mut reader = self.reader()?;
         self.look()?;
         let result = work(reader.db.as_ref().ok_or_else(no_connection)?);
+        if result.as_ref().is_err_and(|error| self.is_spoilt_by(error)) {
+            reader.db = None;
+        }
         self.refuse_thawed()?;
         result
     }
@@ -275,6 +276,13 @@ impl Pool {
         Ok(())
     }
 
+    /// Whether the connection is of no use after the error. SQLCipher reads nothing more by one that has come
+    /// upon a page that it couldn't decrypt, not even what is sound.
+    fn is_spoilt_by(&self, error: &Error) -> bool {
+        let kind = error.kind();
+        self.options.key().is_some() && matches!(kind, ErrorKind::Corrupt | ErrorKind::NotAStore)
+    }
+
     fn reader(&self) -> Result<Reader<'_>> {
         let mut readers = unpoisoned(self.readers.lock());
         loop {
@@ -315,6 +323,15 @@ impl Writer {
         let busy: rusqlite::Result<bool> = self.db.query_row(sql, [], |row| row.get(0));
         self.db.busy_timeout(busy_timeout)?;
         Ok(!busy?)
+    }
+}
+
+/// Where SQLite keeps a temporary copy of so many bytes, as a value of `temp_store`.
+fn place_of_copy(bytes: i64, has_key: bool) -> &'static str {
+    if bytes <= COPY_IN_MEMORY || has_key {
+        "MEMORY"
+    } else {
+        "FILE"
     }
 }
 
@@ -376,5 +393,18 @@ impl Drop for Reader<'_> {
         if wanted {
             self.pool.returned.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COPY_IN_MEMORY, place_of_copy};
+
+    #[test]
+    fn a_large_copy_is_kept_in_a_file_but_never_one_of_what_has_a_key() {
+        assert_eq!(place_of_copy(COPY_IN_MEMORY, false), "MEMORY");
+        assert_eq!(place_of_copy(COPY_IN_MEMORY + 1, false), "FILE");
+        assert_eq!(place_of_copy(COPY_IN_MEMORY + 1, true), "MEMORY");
+        assert_eq!(place_of_copy(i64::MAX, true), "MEMORY");
     }
 }

@@ -14,11 +14,13 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::key::{self, EncryptionKey};
+use super::open::{Identity, Index, Opened};
 use super::{SqliteOptions, open, schema};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The connection, and the file's stamp if it is read as one that doesn't change.
-pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(Connection, Option<Stamp>)> {
+pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(Opened, Option<Stamp>)> {
     open::check_kind(path)?;
     let stamp = Stamp::of(path)?;
     let (mut db, frozen) = match open::connect(path, options)
@@ -34,7 +36,12 @@ pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(Connection, 
     if let Some(stamp) = &frozen {
         stamp.check(path)?;
     }
-    Ok((db, frozen))
+    let opened = Opened {
+        db,
+        file: Identity::of(path),
+        index: Index::Whole,
+    };
+    Ok((opened, frozen))
 }
 
 /// Why a file can't be read in WAL mode.
@@ -68,18 +75,16 @@ fn looked_at(db: Connection) -> Result<Connection, Looked> {
 }
 
 /// A connection that takes its place among those that share the file.
-pub(super) fn connect(path: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Ok(Connection::open_with_flags(path, flags)?)
+pub(super) fn connect(path: &Path, key: Option<&EncryptionKey>) -> Result<Connection> {
+    key::open_as(path, OpenFlags::SQLITE_OPEN_READ_ONLY, key)
 }
 
 /// A connection that takes no locks, to a file that doesn't change.
 pub(super) fn connect_frozen(path: &Path, options: &SqliteOptions) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
-    let db = Connection::open_with_flags(frozen_uri(path), flags)?;
-    open::prepare(&db, options)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let db = key::open_as(frozen_uri(path), flags, options.key())?;
+    db.busy_timeout(options.busy_timeout)?;
+    open::settings(&db, options)?;
     Ok(db)
 }
 

@@ -13,11 +13,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode};
 
 use super::backup::count;
+use super::key::{self, EncryptionKey};
 use super::partial::{Partial, remove_sidecars, sidecars};
-use super::{open, reindex, schema};
+use super::rows::page_size;
+use super::{SqliteOptions, open, reindex, schema};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How the check of the file begins what it says of the search index.
@@ -30,8 +32,9 @@ const INDEX_FAULTS: [&str; 3] = [
 /// How long others have to close the target.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Puts a backup in place of the target. How many versions it holds.
-pub(crate) fn restore(backup: &Path, target: &Path) -> Result<u64> {
+/// Puts a backup in place of the target, both of which have the same key. How many versions it holds.
+pub(crate) fn restore(backup: &Path, target: &Path, options: &SqliteOptions) -> Result<u64> {
+    let key = options.key();
     let (backup, target) = (open::absolute(backup)?, open::absolute(target)?);
     // The file that a link leads to is what has the locks, and what is replaced.
     let target = fs::canonicalize(&target).unwrap_or(target);
@@ -42,8 +45,8 @@ pub(crate) fn restore(backup: &Path, target: &Path) -> Result<u64> {
     File::open(&backup)
         .and_then(|mut from| io::copy(&mut from, copy.file()))
         .map_err(|error| refused(open::io_error(&backup, &error)))?;
-    let count = check(copy.path()).map_err(refused)?;
-    let lock = lock(&target).map_err(|error| open::named(&target, &error))?;
+    let count = check(copy.path(), key).map_err(refused)?;
+    let lock = lock(&target, key).map_err(|error| open::named(&target, &error))?;
     remove_sidecars(&target)
         .map_err(|error| open::named(&target, &open::io_error(&target, &error)))?;
     copy.replace()?;
@@ -64,13 +67,12 @@ fn refuse_unfinished(backup: &Path) -> Result<()> {
 }
 
 /// Refuses what is no whole store of ours. How many versions it holds.
-fn check(path: &Path) -> Result<u64> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut db = Connection::open_with_flags(path, flags)?;
+pub(super) fn check(path: &Path, key: Option<&EncryptionKey>) -> Result<u64> {
+    let db = key::open(path, key)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     open::refuse_code(&db)?;
     db.pragma_update(None, "cell_size_check", "ON")?;
-    schema::refuse_all_but_ours(&mut db)?;
+    schema::refuse_all_but_ours(&db).map_err(|error| key::explained(error, path, key))?;
     refuse_cut(&db, path)?;
     let is_index_sound = check_pages(&db)?;
     // A store that was closed and copied asks for a WAL.
@@ -86,8 +88,7 @@ fn check(path: &Path) -> Result<u64> {
 
 /// Refuses a file that ends within a page. SQLite would take zeros for what is missing.
 fn refuse_cut(db: &Connection, path: &Path) -> Result<()> {
-    let size: i64 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
-    let size = u64::try_from(size).unwrap_or(u64::MAX);
+    let size = u64::try_from(page_size(db)?).unwrap_or(u64::MAX);
     let bytes = fs::metadata(path)
         .map_err(|error| open::io_error(path, &error))?
         .len();
@@ -98,7 +99,7 @@ fn refuse_cut(db: &Connection, path: &Path) -> Result<()> {
 }
 
 /// Refuses damage. Whether the search index is sound as well.
-fn check_pages(db: &Connection) -> Result<bool> {
+pub(super) fn check_pages(db: &Connection) -> Result<bool> {
     let mut check = db.prepare("PRAGMA integrity_check(100)")?;
     let mut found = check.query([])?;
     let mut is_index_sound = true;
@@ -114,29 +115,28 @@ fn check_pages(db: &Connection) -> Result<bool> {
 }
 
 /// Holds the target against everybody else, its WAL brought into it; `None` if nothing is there.
-fn lock(target: &Path) -> Result<Option<Connection>> {
+pub(super) fn lock(target: &Path, key: Option<&EncryptionKey>) -> Result<Option<Connection>> {
     match fs::symlink_metadata(target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(open::io_error(target, &error)),
         Ok(_) => open::check_kind(target)?,
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut db = Connection::open_with_flags(target, flags)?;
+    let db = key::open(target, key)?;
     db.busy_timeout(PATIENCE)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    match lock_all(&mut db) {
+    match lock_all(&db) {
         Err(error) if error.kind() == ErrorKind::Busy => Err(Error::new(
             ErrorKind::Busy,
             "the store is open somewhere; close it before it is replaced",
         )),
         // What is damaged is what one restores.
-        Err(error) if error.kind() != ErrorKind::Corrupt => Err(error),
+        Err(error) if error.kind() != ErrorKind::Corrupt => Err(key::explained(error, target, key)),
         _ => Ok(Some(db)),
     }
 }
 
-fn lock_all(db: &mut Connection) -> Result<()> {
+fn lock_all(db: &Connection) -> Result<()> {
     db.execute_batch("BEGIN EXCLUSIVE; ROLLBACK")?;
     schema::refuse_foreign_file(db)?;
     match db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {

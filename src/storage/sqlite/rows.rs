@@ -145,6 +145,16 @@ pub(super) fn time(micros: i64) -> Result<DateTime<Utc>> {
     DateTime::from_timestamp_micros(micros).ok_or_else(|| unexpected("time"))
 }
 
+/// The size of the file's pages, which SQLCipher gives as a text.
+pub(super) fn page_size(db: &Connection) -> Result<i64> {
+    let size = |row: &Row<'_>| row.get::<_, Value>(0);
+    match db.pragma_query_value(None, "page_size", size)? {
+        Value::Integer(size) => Ok(size),
+        Value::Text(size) => size.parse().map_err(|_| unexpected("page size")),
+        _ => Err(unexpected("page size")),
+    }
+}
+
 pub(super) fn unexpected(what: &str) -> Error {
     Error::corrupt(format!(
         "the store's file holds a {what} that this crate never writes"

@@ -172,9 +172,9 @@ CREATE INDEX reads_record ON reads (record);
 pub(super) const TERMS: &str = terms_table!();
 
 /// Refuses another program's database, and what a newer release wrote, without writing anything.
-pub(super) fn refuse_others(db: &mut Connection) -> Result<()> {
+pub(super) fn refuse_others(db: &Connection) -> Result<()> {
     // One snapshot: another process may be making the tables just now.
-    let tx = db.transaction()?;
+    let tx = db.unchecked_transaction()?;
     let number = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     match (number("application_id")?, number("user_version")?) {
         (0, 0) => refuse_foreign(&tx),
@@ -184,7 +184,7 @@ pub(super) fn refuse_others(db: &mut Connection) -> Result<()> {
 }
 
 /// Refuses whatever isn't a store, also an empty file.
-pub(super) fn refuse_all_but_ours(db: &mut Connection) -> Result<()> {
+pub(super) fn refuse_all_but_ours(db: &Connection) -> Result<()> {
     refuse_others(db)?;
     if user_version(db)? == 0 {
         return Err(Error::new(ErrorKind::NotAStore, "there is no store in it"));
@@ -209,7 +209,7 @@ pub(super) fn refuse_all_but_current(db: &mut Connection) -> Result<()> {
 }
 
 /// Refuses another program's database; a store of any release, or nothing, is all right.
-pub(super) fn refuse_foreign_file(db: &mut Connection) -> Result<()> {
+pub(super) fn refuse_foreign_file(db: &Connection) -> Result<()> {
     match refuse_others(db) {
         Err(error) if error.kind() == ErrorKind::NewerVersion => Ok(()),
         other => other,

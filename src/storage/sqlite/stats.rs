@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, params};
 
 use super::pool::size;
-use super::rows::{level, micros, time, unexpected};
+use super::rows::{level, micros, page_size, time, unexpected};
 use crate::classification::Classification;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::HostGrant;
@@ -99,7 +99,7 @@ fn sizes(db: &Connection, path: &Path) -> Result<Sizes> {
     Ok(Sizes {
         database_bytes: file.len(),
         wal_bytes: size(Path::new(&wal)),
-        free_bytes: pragma("freelist_count")?.saturating_mul(pragma("page_size")?),
+        free_bytes: pragma("freelist_count")?.saturating_mul(to_u64(page_size(db)?)?),
         index_bytes: number(db, index, [])?,
     })
 }

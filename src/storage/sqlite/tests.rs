@@ -56,7 +56,7 @@ fn bench() -> Bench {
         clock,
         store,
         sessions,
-        db,
+        db: super::key::open(&path, options.key()).unwrap(),
     }
 }
 

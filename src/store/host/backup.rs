@@ -5,8 +5,8 @@ use std::path::Path;
 use super::Host;
 use crate::error::Result;
 use crate::policy::Gate;
-use crate::storage::BackupProgress;
 use crate::storage::sqlite::restore;
+use crate::storage::{BackupProgress, SqliteOptions};
 
 impl Host {
     /// Copies the whole store to a new file at `path`, and returns how many versions that holds
@@ -61,6 +61,8 @@ impl Host {
     /// A target that is open anywhere is refused, if it isn't too damaged to tell. Nobody may open it while this runs: at the moment of the
     /// change he would go on with the old file, which has no name any more.
     ///
+    /// An encrypted backup takes its key: see `StoreBuilder::restore_backup` of the feature `sqlcipher`.
+    ///
     /// # Errors
     /// About the backup: [`NotAStore`](crate::ErrorKind::NotAStore),
     /// [`NewerVersion`](crate::ErrorKind::NewerVersion) or [`Corrupt`](crate::ErrorKind::Corrupt).
@@ -89,6 +91,6 @@ impl Host {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn restore_backup(backup: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<u64> {
-        restore::restore(backup.as_ref(), target.as_ref())
+        restore::restore(backup.as_ref(), target.as_ref(), &SqliteOptions::default())
     }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::Sqlite;
 use super::super::schema::set_meta;
+use super::super::{Sqlite, SqliteOptions, key};
 use super::{bench, check};
 use crate::{Draft, Error, ErrorKind, Result};
 
@@ -26,7 +26,7 @@ fn there(db: &Connection) -> i64 {
 }
 
 fn outside(path: &Path) -> Connection {
-    Connection::open(path).unwrap()
+    key::open(path, SqliteOptions::default().key()).unwrap()
 }
 
 /// Runs the writes so that all of them wait while something else is written.

@@ -1,0 +1,74 @@
+//! Another key for a store, or its first, or none.
+//!
+//! 1. The store is locked against everybody, and its WAL is brought into it, as for a backup that takes its
+//!    place. That fails where anybody has it open, so no connection is left that has the old key.
+//! 2. Its tables are copied to a new file of the new key beside it, and the copy is checked.
+//! 3. The copy takes its name. A kill before that leaves the store as it was, and after it as it is to be.
+//!
+//! # What was rejected
+//! *`PRAGMA rekey`*, which encrypts the file in place: a kill leaves a journal of the old key that has to be
+//! rolled back with that one, other connections fail at their next read, and it neither encrypts a plain
+//! file nor decrypts one.
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::backup::count;
+use super::key::{self, EncryptionKey};
+use super::partial::{Partial, remove_sidecars};
+use super::{open, restore, schema};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Gives the store at `path` another key.
+pub(crate) fn rekey(
+    path: &Path,
+    old: Option<&EncryptionKey>,
+    new: Option<&EncryptionKey>,
+) -> Result<()> {
+    let path = open::absolute(path)?;
+    // The file that a link leads to is what has the locks, and what is replaced.
+    let path = fs::canonicalize(&path).unwrap_or(path);
+    let named = |error: Error| open::named(&path, &error);
+    open::check_kind(&path).map_err(named)?;
+    let db = restore::lock(&path, old)
+        .and_then(|lock| lock.ok_or_else(|| Error::new(ErrorKind::Io, "it was just removed")))
+        .map_err(named)?;
+    let expected = examine(&db, &path, old).map_err(named)?;
+    let copy = Partial::beside(&path)?;
+    copy_tables(&db, copy.path(), new).map_err(named)?;
+    if restore::check(copy.path(), new).map_err(named)? != expected {
+        let text = "the copy of the other key lacks versions; nothing was changed";
+        return Err(named(Error::internal(text)));
+    }
+    remove_sidecars(&path).map_err(|error| named(open::io_error(&path, &error)))?;
+    copy.replace()?;
+    drop(db);
+    Ok(())
+}
+
+/// Refuses what is no whole store of ours. How many versions it holds.
+fn examine(db: &Connection, path: &Path, key: Option<&EncryptionKey>) -> Result<u64> {
+    schema::refuse_all_but_ours(db).map_err(|error| key::explained(error, path, key))?;
+    restore::check_pages(db)?;
+    count(db)
+}
+
+fn copy_tables(db: &Connection, to: &Path, key: Option<&EncryptionKey>) -> Result<()> {
+    let to = to.to_str();
+    let to = to.ok_or_else(|| Error::invalid("`path` must be Unicode for a change of the key"))?;
+    match key {
+        Some(key) => db.execute(&key.in_sql("ATTACH ?1 AS copy KEY "), [to])?,
+        None => db.execute("ATTACH ?1 AS copy KEY ''", [to])?,
+    };
+    // Only this process knows of the file. It needs no journal, and is synced at the end.
+    db.query_row("PRAGMA copy.journal_mode = OFF", [], |_| Ok(()))?;
+    db.execute_batch("PRAGMA copy.synchronous = OFF")?;
+    db.query_row("SELECT sqlcipher_export('copy')", [], |_| Ok(()))?;
+    for number in ["application_id", "user_version"] {
+        let value: i64 = db.pragma_query_value(None, number, |row| row.get(0))?;
+        db.execute_batch(&format!("PRAGMA copy.{number} = {value}"))?;
+    }
+    Ok(db.execute_batch("DETACH copy")?)
+}
