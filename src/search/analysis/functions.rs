@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn lists_are_sorted_and_folded() {
         for language in Language::ALL {
-            let list = functions(language);
+            let list = functions(*language);
             assert!(list.is_sorted_by(|a, b| a < b), "{language}");
             let script = match language {
                 Language::Russian | Language::Ukrainian => Script::Cyrillic,

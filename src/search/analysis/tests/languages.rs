@@ -1,6 +1,7 @@
 //! What the configured language changes, and what it doesn't.
 
 use super::*;
+use crate::search::analysis::script::Script;
 
 fn finds(language: Language, content: &str, query: &str) -> bool {
     let analysis = Analysis::new(language);
