@@ -68,6 +68,10 @@ pub(crate) fn image(path: &Path) -> Vec<u8> {
 }
 
 /// Encrypts a closed store anew, with the same key.
+#[cfg_attr(
+    not(feature = "sqlcipher"),
+    expect(clippy::unnecessary_wraps, reason = "it fails where there are keys")
+)]
 pub(crate) fn encrypt_anew(path: &Path) -> Result<()> {
     #[cfg(feature = "sqlcipher")]
     builder().rekey(path, Some(key()))?;
