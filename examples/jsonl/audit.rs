@@ -1,7 +1,7 @@
 //! The audit, its chain, and the lineage of versions.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::BufReader;
 
 use serde_json::{Value, json};
 use strandline::audit::{

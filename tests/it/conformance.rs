@@ -42,7 +42,7 @@ mod german {
         fn open(folder: TempDir, language: Option<Language>) -> Self {
             let options = SqliteOptions {
                 language,
-                ..SqliteOptions::default()
+                ..crate::keyed::options()
             };
             let provider = Sqlite::open(folder.path().join("memory.db"), &options);
             Self(provider.expect("the file opens"), folder)

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use strandline::storage::{InMemory, Namespace, VersionState};
-use strandline::{
-    Classification, Draft, ErrorKind, Host, List, Memory, MemoryStore, Search, Session,
-};
+use strandline::{Classification, Draft, ErrorKind, List, Memory, MemoryStore, Search, Session};
 use tempfile::TempDir;
 
 use crate::keyed;
@@ -239,7 +237,7 @@ fn an_export_replaces_no_database() {
 fn nothing_is_written_over_what_belongs_to_a_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     fill(&store);
     let before = exported(&store);
     fs::create_dir(folder.path().join("sub")).unwrap();
@@ -273,13 +271,13 @@ fn nothing_is_written_over_what_belongs_to_a_database() {
         }
         let kinds = [ErrorKind::AlreadyExists, ErrorKind::Busy];
         let backup = store.host().backup(&target, |_| ()).unwrap_err().kind();
-        let restored = Host::restore_backup(&copy, &target).unwrap_err().kind();
+        let restored = keyed::restore_backup(&copy, &target).unwrap_err().kind();
         assert!(
             kinds.contains(&backup) && kinds.contains(&restored),
             "{name}"
         );
         if name != "memory.db" {
-            let opened = MemoryStore::open(&target).unwrap_err().kind();
+            let opened = keyed::open(&target).unwrap_err().kind();
             assert_eq!(opened, ErrorKind::AlreadyExists, "{name}");
         }
     }
@@ -293,14 +291,14 @@ fn nothing_is_written_over_what_belongs_to_a_database() {
         }
         let error = store.host().export_to(&alias).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{name}");
-        let error = Host::restore_backup(&alias, folder.path().join("new.db")).unwrap_err();
+        let error = keyed::restore_backup(&alias, folder.path().join("new.db")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotAStore, "{name}");
         assert_eq!(crate::files::locks(&path), locks, "{name}");
         fs::remove_file(&alias).unwrap();
     }
     assert_eq!(exported(&store), before);
     drop(store);
-    assert_eq!(exported(&MemoryStore::open(&path).unwrap()), before);
+    assert_eq!(exported(&keyed::open(&path).unwrap()), before);
     assert_sound(&path);
 
     // Such a name that belongs to no database is one like any other.

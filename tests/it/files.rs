@@ -295,15 +295,10 @@ fn a_store_to_which_something_was_added_is_refused_untouched() {
             folder.path().join("backup.db"),
         );
         saved(&path);
-        let change = |path: &Path| {
-            Connection::open(path)
-                .unwrap()
-                .execute_batch(added)
-                .unwrap()
-        };
+        let change = |path: &Path| keyed::raw(path).unwrap().execute_batch(added).unwrap();
         fs::copy(&path, &backup).unwrap();
         change(&backup);
-        let error = strandline::Host::restore_backup(&backup, &path).unwrap_err();
+        let error = keyed::restore_backup(&backup, &path).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotAStore, "{added}");
         change(&path);
         assert_eq!(
@@ -316,10 +311,7 @@ fn a_store_to_which_something_was_added_is_refused_untouched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     saved(&path);
-    Connection::open(&path)
-        .unwrap()
-        .execute_batch("ANALYZE")
-        .unwrap();
+    keyed::raw(&path).unwrap().execute_batch("ANALYZE").unwrap();
     saved(&path);
 }
 
@@ -327,16 +319,13 @@ fn a_store_to_which_something_was_added_is_refused_untouched() {
 fn no_trigger_runs_that_is_added_to_an_open_store() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     let high = store
         .session("s-1", "agent")
         .taint(Classification::Restricted)
         .open()
         .unwrap();
-    Connection::open(&path)
-        .unwrap()
-        .execute_batch(ADDED[0])
-        .unwrap();
+    keyed::raw(&path).unwrap().execute_batch(ADDED[0]).unwrap();
     store.save(&high, Draft::new("k", "secret")).unwrap();
     let low = store.session("s-2", "agent").open().unwrap();
     assert!(store.get(&low, "k").unwrap().is_none());
@@ -359,7 +348,7 @@ fn a_wal_without_its_file_is_kept() {
 fn nothing_is_acknowledged_into_a_file_that_was_emptied() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let store = MemoryStore::open(&path).unwrap();
+    let store = keyed::open(&path).unwrap();
     let session = store.session("s-1", "agent").open().unwrap();
     store.save(&session, Draft::new("k", "kept")).unwrap();
     assert!(

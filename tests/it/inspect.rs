@@ -55,7 +55,7 @@ const HOSTILE: &str =
     "tea \u{1b}[2J\u{7}\r\u{202e}evil\u{200b}\u{9b}1m 漢字漢字 and a long tail of words";
 
 fn fill(path: &Path) {
-    let store = MemoryStore::open(path).unwrap();
+    let store = MemoryStore::open(path).unwrap(); // plain: the example takes no key
     for level in Classification::ALL {
         let session = store.session(level.as_str(), "agent").taint(level);
         let session = session.open().unwrap();
@@ -106,7 +106,7 @@ fn exit_codes_tell_usage_damage_and_what_cannot_be_read() {
     let path = folder.path().join("memory.db");
     assert_eq!(inspect(&path, &[], 80).0, 3);
     assert!(!path.exists());
-    drop(MemoryStore::open(&path).unwrap());
+    drop(MemoryStore::open(&path).unwrap()); // plain: as above
     assert_eq!(inspect(&path, &[], 80).0, 0);
     for wrong in [
         &["nonsense"][..],
@@ -120,7 +120,8 @@ fn exit_codes_tell_usage_damage_and_what_cannot_be_read() {
         assert!(err.starts_with("inspect: "));
     }
     fill(&path);
-    let db = Connection::open(&path).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the example takes no key")]
+    let db = Connection::open(&path).unwrap(); // plain: as above
     db.execute_batch("UPDATE audit SET level = 3 WHERE seq = 1")
         .unwrap();
     drop(db);

@@ -7,10 +7,12 @@ use strandline::search::analysis::Language;
 use strandline::storage::{Durability, InMemory, Sqlite, SqliteOptions, StorageProvider};
 use strandline::{Classification, Draft, MemoryStore, Search, Session, StoreBuilder};
 
+use crate::keyed;
+
 use Language::{English, German, Spanish, Turkish};
 
 fn builder() -> StoreBuilder {
-    MemoryStore::builder().durability(Durability::Normal)
+    keyed::builder().durability(Durability::Normal)
 }
 
 fn low(store: &MemoryStore) -> Session {
@@ -177,7 +179,7 @@ fn a_provider_says_its_language() {
     let open = |path: &Path, language| {
         let options = SqliteOptions {
             language,
-            ..SqliteOptions::default()
+            ..keyed::options()
         };
         Sqlite::open(path, &options).unwrap()
     };

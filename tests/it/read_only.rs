@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use strandline::{Classification, Draft, ErrorKind, List, MemoryStore, Search};
 
+use crate::keyed;
+
 fn fill(path: &Path) {
-    let store = MemoryStore::open(path).unwrap();
+    let store = keyed::open(path).unwrap();
     for level in Classification::ALL {
         let id = format!("s-{level}");
         let session = store.session(id, "agent").taint(level).open().unwrap();
@@ -18,7 +19,7 @@ fn fill(path: &Path) {
 }
 
 fn read_only(path: &Path) -> strandline::Result<MemoryStore> {
-    let options = MemoryStore::builder().busy_timeout(Duration::from_millis(200));
+    let options = keyed::builder().busy_timeout(Duration::from_millis(200));
     options.read_only().open(path)
 }
 
@@ -71,7 +72,7 @@ fn it_sees_what_others_commit_and_brings_none_of_it_into_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     fill(&path);
-    let writer = MemoryStore::open(&path).unwrap();
+    let writer = keyed::open(&path).unwrap();
     let session = writer.session("s-PUBLIC", "agent").open().unwrap();
     let store = read_only(&path).unwrap();
     let view = store.host().view("agent", Classification::Public).unwrap();
@@ -96,7 +97,7 @@ fn without_files_beside_it_the_store_is_read_alone_until_somebody_writes() {
     let store = read_only(&path).unwrap();
     assert_only_reads(&store);
     fs::remove_dir(&beside).unwrap();
-    let writer = MemoryStore::open(&path).unwrap();
+    let writer = keyed::open(&path).unwrap();
     let session = writer.session("s-PUBLIC", "agent").open().unwrap();
     writer.save(&session, Draft::new("k", "v")).unwrap();
     let error = store.host().stats().unwrap_err();
@@ -125,7 +126,7 @@ fn what_would_have_to_be_written_first_is_refused() {
     assert_eq!(read_only(&path).unwrap_err().kind(), ErrorKind::NotAStore);
     fs::remove_file(&path).unwrap();
     fill(&path);
-    let run = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let run = |sql: &str| keyed::raw(&path).unwrap().execute_batch(sql).unwrap();
 
     run("UPDATE meta SET value = value - 1 WHERE name = 'analysis'");
     let before = fs::read(&path).unwrap();

@@ -64,7 +64,7 @@ pub(super) fn fingerprint(term: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::analysis;
+    use crate::search::analysis::Analysis;
 
     #[test]
     fn a_term_is_looked_for_by_its_text_also_among_like_fingerprints() {
@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn every_term_of_a_text_is_found() {
-        let document = analysis::document("user-name", [], "Ada drinks green tea, and tea again");
+        let text = "Ada drinks green tea, and tea again";
+        let document = Analysis::default().document("user-name", [], text);
         let terms = Terms::from(document.clone());
         for (term, count) in document.counts {
             assert_eq!(terms.count_of(&term, fingerprint(&term)), Some(count));

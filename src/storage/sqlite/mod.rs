@@ -330,7 +330,10 @@ impl Sqlite {
         let (opened, frozen) = read_only::open(&path, options).map_err(refused)?;
         let pool = Pool::new(path.clone(), options.clone(), opened, frozen);
         let sqlite = Self::over(path, pool, options)?;
-        if options.language.is_some_and(|language| language != sqlite.language.get()) {
+        if options
+            .language
+            .is_some_and(|language| language != sqlite.language.get())
+        {
             let text = "the store's search index is of another language and has to be made anew first; \
                         open it for writing once";
             let error = Error::new(ErrorKind::ReadOnly, text);

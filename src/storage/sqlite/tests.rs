@@ -49,7 +49,6 @@ fn bench() -> Bench {
         .clock(clock.clone())
         .with_provider(sqlite.clone());
     let sessions = sessions(&store);
-    let db = Connection::open(path).unwrap();
     Bench {
         folder,
         sqlite,
