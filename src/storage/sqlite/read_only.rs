@@ -92,11 +92,17 @@ fn frozen_uri(path: &Path) -> String {
         if byte.is_ascii_alphanumeric() || b"/-_.:".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            uri.push('%');
+            uri.extend(hex(byte >> 4));
+            uri.extend(hex(byte & 15));
         }
     }
     uri.push_str("?immutable=1");
     uri
+}
+
+fn hex(digit: u8) -> Option<char> {
+    char::from_digit(digit.into(), 16)
 }
 
 #[cfg(unix)]
