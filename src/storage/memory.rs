@@ -34,6 +34,7 @@ use crate::search::{
 };
 use crate::session::{AgentId, SessionId};
 use crate::sync::unpoisoned;
+use stats::to_u64;
 
 /// Records that are gone when the provider is dropped.
 ///
@@ -595,8 +596,4 @@ impl Source for Seen<'_> {
             after: from.iter().skip(1).take(2).copied().collect(),
         })
     }
-}
-
-fn to_u64(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
 }
