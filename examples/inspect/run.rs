@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use lexopt::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Value as Json, json};
 use strandline::audit::{Entry, Query, Verification};
 use strandline::{Classification, ErrorKind, List, Memory, MemoryStore, Search};
 
@@ -139,12 +139,14 @@ fn parse(
 
 fn show(path: &PathBuf, options: &Options, screen: &mut Screen) -> Outcome {
     let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
-    let wrong = match words.as_slice() {
-        [] | ["overview" | "audit" | "verify"] | ["list", _] | ["history", _, _] => false,
-        ["search", _, _, ..] => false,
-        _ => true,
-    };
-    if wrong {
+    let is_view = matches!(
+        words.as_slice(),
+        [] | ["overview" | "audit" | "verify"]
+            | ["list", _]
+            | ["history", _, _]
+            | ["search", _, _, ..]
+    );
+    if !is_view {
         return Err(Usage("there is no such view, or it lacks an argument; try --help").into());
     }
     let builder = MemoryStore::builder().busy_timeout(Duration::from_secs(5));
@@ -266,10 +268,8 @@ fn search(
     for hit in &hits {
         let why = hit.explanation.as_ref();
         if options.json {
-            let mut value = memory_json(&hit.memory);
-            value["score"] = json!(hit.score);
-            value["explanation"] = json!(why);
-            screen.json(&value)?;
+            let more = [("score", json!(hit.score)), ("explanation", json!(why))];
+            screen.json(&with(memory_json(&hit.memory), more))?;
             continue;
         }
         let mut head = vec![
@@ -311,9 +311,8 @@ fn history(
         let state = serde_json::to_value(version.state)?;
         let state = state.as_str().unwrap_or_default().to_owned();
         if options.json {
-            let mut value = memory_json(&version.memory);
-            value["state"] = json!(state);
-            screen.json(&value)?;
+            let more = [("state", json!(state))];
+            screen.json(&with(memory_json(&version.memory), more))?;
         } else {
             screen.line(&[
                 level(version.memory.classification),
@@ -424,12 +423,20 @@ fn verify(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outcom
     Ok(u8::from(!sound))
 }
 
-fn memory_json(memory: &Memory) -> Value {
+fn memory_json(memory: &Memory) -> Json {
     json!({
         "key": memory.key.as_str(), "content": memory.content,
         "classification": memory.classification, "tags": memory.tags,
         "version": memory.version, "updated_at": memory.updated_at,
     })
+}
+
+/// The object with more fields.
+fn with<const N: usize>(mut object: Json, more: [(&str, Json); N]) -> Json {
+    if let Json::Object(fields) = &mut object {
+        fields.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    }
+    object
 }
 
 fn level(level: Classification) -> Piece {

@@ -1,5 +1,6 @@
 //! What reaches the terminal: no character of a memory that could steer it, and no line wider than it is.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -150,7 +151,8 @@ impl Screen {
         for c in value.to_string().chars() {
             if is_hostile(c) {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    line.push_str(&format!("\\u{unit:04x}"));
+                    // Writing to a `String` never fails.
+                    let _: std::fmt::Result = write!(line, "\\u{unit:04x}");
                 }
             } else {
                 line.push(c);

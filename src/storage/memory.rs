@@ -32,6 +32,7 @@ use crate::search::analysis::{Analysis, Language};
 use crate::search::{Candidate, find};
 use crate::session::AgentId;
 use crate::sync::unpoisoned;
+use stats::to_u64;
 
 use search::Seen;
 use terms::Terms;
@@ -523,8 +524,4 @@ fn terms(analysis: Analysis, record: &NewRecord) -> Terms {
     let tags = record.tags.iter().map(Tag::as_str);
     let content = &record.content;
     analysis.document(record.key.as_str(), tags, content).into()
-}
-
-fn to_u64(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
 }

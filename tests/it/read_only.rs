@@ -1,6 +1,7 @@
 //! A store that is open for reading only: it reads all that a session could, and changes no byte.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
@@ -86,17 +87,17 @@ fn it_sees_what_others_commit_and_brings_none_of_it_into_the_file() {
     writer.save(&session, Draft::new("k", "again")).unwrap();
 }
 
-/// Where nothing can be made beside the file. A folder in the way keeps root from it, too.
+/// Where nothing can be made beside the file. SQLite follows no link there, which keeps root from it, too.
 #[test]
 fn without_files_beside_it_the_store_is_read_alone_until_somebody_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a memory? 100%.db");
     fill(&path);
     let beside = folder.path().join("a memory? 100%.db-shm");
-    fs::create_dir(&beside).unwrap();
+    symlink("nowhere", &beside).unwrap();
     let store = read_only(&path).unwrap();
     assert_only_reads(&store);
-    fs::remove_dir(&beside).unwrap();
+    fs::remove_file(&beside).unwrap();
     let writer = keyed::open(&path).unwrap();
     let session = writer.session("s-PUBLIC", "agent").open().unwrap();
     writer.save(&session, Draft::new("k", "v")).unwrap();
@@ -110,7 +111,7 @@ fn a_pending_wal_that_cannot_be_read_is_said_and_not_left_out() {
     let path = folder.path().join("memory.db");
     fill(&path);
     fs::write(folder.path().join("memory.db-wal"), [7; 64]).unwrap();
-    fs::create_dir(folder.path().join("memory.db-shm")).unwrap();
+    symlink("nowhere", folder.path().join("memory.db-shm")).unwrap();
     let error = read_only(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ReadOnly);
     assert!(error.to_string().contains("write-ahead log"), "{error}");

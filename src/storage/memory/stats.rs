@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::{State, to_u64};
+use super::State;
 use crate::classification::Classification;
 use crate::policy::HostGrant;
 use crate::storage::{Counts, Holding, Namespace, Stats, VersionState};
@@ -70,4 +70,8 @@ impl State {
             sizes: None,
         }
     }
+}
+
+pub(super) fn to_u64(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }

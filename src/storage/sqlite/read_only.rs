@@ -23,10 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<(Opened, Option<Stamp>)> {
     open::check_kind(path)?;
     let stamp = Stamp::of(path)?;
-    let (mut db, frozen) = match open::connect(path, options)
-        .map_err(Looked::Failed)
-        .and_then(looked_at)
-    {
+    let (mut db, frozen) = match looked_at(path, options) {
         Ok(db) => (db, None),
         Err(Looked::NoWal) if stamp.has_wal => return Err(wal_is_pending()),
         Err(Looked::NoWal) => (connect_frozen(path, options)?, Some(stamp)),
@@ -57,11 +54,16 @@ impl From<Error> for Looked {
     }
 }
 
-/// Reads from the file once, which opens what is beside it.
-fn looked_at(db: Connection) -> Result<Connection, Looked> {
+/// Reads from the file once, which opens what is beside it, before any setting does so.
+fn looked_at(path: &Path, options: &SqliteOptions) -> Result<Connection, Looked> {
+    let db = connect(path)?;
+    db.busy_timeout(options.busy_timeout).map_err(Error::from)?;
     let look = db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
     match look {
-        Ok(()) => Ok(db),
+        Ok(()) => {
+            open::prepare(&db, options)?;
+            Ok(db)
+        }
         Err(error)
             if matches!(
                 error.sqlite_error_code(),
@@ -97,11 +99,17 @@ fn frozen_uri(path: &Path) -> String {
         if byte.is_ascii_alphanumeric() || b"/-_.:".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            uri.push('%');
+            uri.extend(hex(byte >> 4));
+            uri.extend(hex(byte & 15));
         }
     }
     uri.push_str("?immutable=1");
     uri
+}
+
+fn hex(digit: u8) -> Option<char> {
+    char::from_digit(digit.into(), 16)
 }
 
 #[cfg(unix)]
