@@ -7,7 +7,7 @@ use strandline::search::analysis::Language;
 use strandline::storage::{Durability, InMemory, Sqlite, SqliteOptions, StorageProvider};
 use strandline::{Classification, Draft, MemoryStore, Search, Session, StoreBuilder};
 
-use Language::{English, German, Spanish, Turkish};
+use Language::{English, German, Hungarian, Turkish};
 
 fn builder() -> StoreBuilder {
     MemoryStore::builder().durability(Durability::Normal)
@@ -17,12 +17,12 @@ fn low(store: &MemoryStore) -> Session {
     store.session("low", "agent").open().unwrap()
 }
 
-/// Forms of one German and one Spanish word, and one above the session.
+/// Forms of one German and one Hungarian word, and one above the session.
 fn fill(store: &MemoryStore) {
     let session = low(store);
     for (key, text) in [
         ("de", "die Häuser"),
-        ("es", "las canciones"),
+        ("hu", "a házakban"),
         ("en", "it was kept"),
     ] {
         store.save(&session, Draft::new(key, text)).unwrap();
@@ -31,7 +31,7 @@ fn fill(store: &MemoryStore) {
         .session("high", "agent")
         .taint(Classification::Internal);
     let above = above.open().unwrap();
-    let draft = Draft::new("above", "Häusern, canciones, keeping");
+    let draft = Draft::new("above", "Häusern, házakban, keeping");
     store.save(&above, draft).unwrap();
 }
 
@@ -42,7 +42,6 @@ fn found(store: &MemoryStore, query: &str) -> Vec<String> {
         .collect()
 }
 
-/// A start joins `canciones` with `canción`, if the text may be foreign; these words have none.
 #[track_caller]
 fn is_of(store: &MemoryStore, language: Language) {
     let german: &[&str] = if language == German { &["de"] } else { &[] };
@@ -54,7 +53,7 @@ fn is_of(store: &MemoryStore, language: Language) {
 #[test]
 fn both_providers_search_in_the_language_that_was_chosen() {
     let folder = tempfile::tempdir().unwrap();
-    for language in [English, German, Spanish] {
+    for language in [English, German, Hungarian] {
         let builder = || builder().language(language);
         let path = folder.path().join(language.code());
         for store in [
@@ -118,19 +117,19 @@ fn who_has_the_file_open_goes_over_to_its_new_language() {
     let path = folder.path().join("memory.db");
     let first = builder().language(German).open(&path).unwrap();
     fill(&first);
-    let second = builder().language(Spanish).open(&path).unwrap();
+    let second = builder().language(Hungarian).open(&path).unwrap();
     for store in [&first, &second] {
-        is_of(store, Spanish);
+        is_of(store, Hungarian);
     }
     let session = low(&first);
     first
-        .save(&session, Draft::new("es", "los papeles"))
+        .save(&session, Draft::new("hu", "a falukban"))
         .unwrap();
     first.save(&session, Draft::new("de", "Häuser")).unwrap();
     first.delete(&session, "en").unwrap();
     for store in [&first, &second] {
-        assert_eq!(found(store, "papel"), ["es"]);
-        is_of(store, Spanish);
+        assert_eq!(found(store, "falu"), ["hu"]);
+        is_of(store, Hungarian);
         assert!(store.host().check().unwrap().is_empty());
     }
     drop(builder().language(English).open(&path).unwrap());
