@@ -16,7 +16,7 @@ fn finds(language: Language, content: &str, query: &str) -> bool {
 
 /// A form that a record has, one that a query asks for, and a word that is none of either.
 const FORMS: &[(Language, &str, &str, &str)] = &[
-    (Language::Catalan, "les cases", "casa", "canvi"),
+    (Language::Catalan, "les ciutats", "ciutat", "cinta"),
     (Language::Czech, "v městech", "města", "místo"),
     (Language::Danish, "husene", "huset", "hustru"),
     (Language::Dutch, "de lichamelijke", "lichamelijk", "lichaam"),
@@ -35,7 +35,7 @@ const FORMS: &[(Language, &str, &str, &str)] = &[
     (Language::Lithuanian, "namuose", "namus", "naktis"),
     (Language::Norwegian, "husene", "huset", "hustru"),
     (Language::Polish, "książkami", "książka", "księżyc"),
-    (Language::Portuguese, "as canções", "canção", "canto"),
+    (Language::Portuguese, "as livrarias", "livraria", "lisboa"),
     (Language::Romanian, "cărțile", "cărți", "carne"),
     (Language::Spanish, "las canciones", "canción", "cántaro"),
     (Language::Swedish, "flickorna", "flicka", "flinga"),
