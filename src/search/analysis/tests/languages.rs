@@ -24,7 +24,7 @@ const FORMS: &[(Language, &str, &str, &str)] = &[
     (Language::Finnish, "taloissa", "talossa", "talvi"),
     (Language::French, "les chanteuses", "chanteuse", "chanvre"),
     (Language::German, "die Häuser", "Haus", "Hase"),
-    (Language::Hungarian, "a házakban", "ház", "haza"),
+    (Language::Hungarian, "a házakban", "ház", "kutya"),
     (Language::Indonesian, "makanannya", "makanan", "malam"),
     (
         Language::Italian,
