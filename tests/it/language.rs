@@ -9,7 +9,7 @@ use strandline::{Classification, Draft, MemoryStore, Search, Session, StoreBuild
 
 use crate::keyed;
 
-use Language::{English, German, Spanish, Turkish};
+use Language::{English, German, Hungarian, Turkish};
 
 fn builder() -> StoreBuilder {
     keyed::builder().durability(Durability::Normal)
@@ -19,12 +19,12 @@ fn low(store: &MemoryStore) -> Session {
     store.session("low", "agent").open().unwrap()
 }
 
-/// Forms of one German and one Spanish word, and one above the session.
+/// Forms of one German and one Hungarian word, and one above the session.
 fn fill(store: &MemoryStore) {
     let session = low(store);
     for (key, text) in [
         ("de", "die Häuser"),
-        ("es", "las canciones"),
+        ("hu", "a házakban"),
         ("en", "it was kept"),
     ] {
         store.save(&session, Draft::new(key, text)).unwrap();
@@ -33,7 +33,7 @@ fn fill(store: &MemoryStore) {
         .session("high", "agent")
         .taint(Classification::Internal);
     let above = above.open().unwrap();
-    let draft = Draft::new("above", "Häusern, canciones, keeping");
+    let draft = Draft::new("above", "Häusern, házakban, keeping");
     store.save(&above, draft).unwrap();
 }
 
@@ -44,7 +44,6 @@ fn found(store: &MemoryStore, query: &str) -> Vec<String> {
         .collect()
 }
 
-/// A start joins `canciones` with `canción`, if the text may be foreign; these words have none.
 #[track_caller]
 fn is_of(store: &MemoryStore, language: Language) {
     let german: &[&str] = if language == German { &["de"] } else { &[] };
@@ -56,7 +55,7 @@ fn is_of(store: &MemoryStore, language: Language) {
 #[test]
 fn both_providers_search_in_the_language_that_was_chosen() {
     let folder = tempfile::tempdir().unwrap();
-    for language in [English, German, Spanish] {
+    for language in [English, German, Hungarian] {
         let builder = || builder().language(language);
         let path = folder.path().join(language.code());
         for store in [
@@ -74,11 +73,11 @@ fn both_providers_search_in_the_language_that_was_chosen() {
 fn scores_are_the_same_in_both_providers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let stores = [
+    let both = [
         builder().language(German).open(path).unwrap(),
         builder().language(German).open_in_memory().unwrap(),
     ];
-    let scores = stores.map(|store| {
+    let scores = both.map(|store| {
         fill(&store);
         let hits = store.search(&low(&store), Search::new("In welchen Häusern?"));
         let scores: Vec<_> = hits
@@ -120,19 +119,17 @@ fn who_has_the_file_open_goes_over_to_its_new_language() {
     let path = folder.path().join("memory.db");
     let first = builder().language(German).open(&path).unwrap();
     fill(&first);
-    let second = builder().language(Spanish).open(&path).unwrap();
+    let second = builder().language(Hungarian).open(&path).unwrap();
     for store in [&first, &second] {
-        is_of(store, Spanish);
+        is_of(store, Hungarian);
     }
     let session = low(&first);
-    first
-        .save(&session, Draft::new("es", "los papeles"))
-        .unwrap();
+    first.save(&session, Draft::new("hu", "könyvek")).unwrap();
     first.save(&session, Draft::new("de", "Häuser")).unwrap();
     first.delete(&session, "en").unwrap();
     for store in [&first, &second] {
-        assert_eq!(found(store, "papel"), ["es"]);
-        is_of(store, Spanish);
+        assert_eq!(found(store, "könyv"), ["hu"]);
+        is_of(store, Hungarian);
         assert!(store.host().check().unwrap().is_empty());
     }
     drop(builder().language(English).open(&path).unwrap());

@@ -10,7 +10,10 @@ use super::language::Language;
 use super::place::{Letter, Piece};
 use super::script::{Kind, Script, is_connector, is_ignorable, is_mark, is_skin_tone, is_symbol};
 use super::sink::{MAX_TERM_BYTES, Role, Sink, is_flag};
-use super::words::{Run, push_cased, push_piece, push_run, push_word, push_word_of, runs};
+use super::stop;
+use super::words::{
+    Run, push_cased, push_function, push_piece, push_run, push_word, push_word_of, runs,
+};
 
 /// The terms of a normalised text. A name is a stretch of words with nothing but connectors between.
 pub(super) fn push_text(text: &str, sink: &mut Sink<'_>) {
@@ -204,11 +207,26 @@ fn push_apostrophe(run: Piece<'_>, script: Script, sink: &mut Sink<'_>) {
         }
         return;
     }
-    push_word(&plain, run.span(), script, sink);
+    if begins_elided(run.text, sink.language) {
+        push_function(&plain, run.span(), script, sink);
+    } else {
+        push_word(&plain, run.span(), script, sink);
+    }
     let words = run.split('\'');
     for word in words.filter(|word| word.text.chars().nth(1).is_some()) {
         push_piece(word, script, sink);
     }
+}
+
+/// Whether a function word of the language comes before the apostrophe, as in `l'homme`: then the whole says no
+/// more than the words after it. English has none that end so.
+fn begins_elided(text: &str, language: Language) -> bool {
+    let language = language.of_latin();
+    language != Language::English
+        && text.split('\'').next().is_some_and(|word| {
+            let folded = fold(word, Script::Latin);
+            stop::is_stop(&folded, Script::Latin, word.is_ascii(), language)
+        })
 }
 
 /// A word of an English contraction: in a store of another language, too, it says no more than there.

@@ -126,6 +126,13 @@ pub(super) fn push_word_of(
     }
 }
 
+/// A word that says no more than a function word.
+pub(super) fn push_function(text: &str, span: Range<usize>, script: Script, sink: &mut Sink<'_>) {
+    let folded = fold(text, script);
+    let stem = stem(text, &folded, script, sink.language);
+    sink.push(&stem, span, Role::Function);
+}
+
 /// Cuts `poolDayData` and `HTTPServer` into words; `APIs` and `H2O` stay whole.
 fn humps(word: Piece<'_>) -> Vec<Piece<'_>> {
     let text = word.text;

@@ -56,12 +56,12 @@ impl From<Error> for Looked {
 
 /// Reads from the file once, which opens what is beside it, before any setting does so.
 fn looked_at(path: &Path, options: &SqliteOptions) -> Result<Connection, Looked> {
-    let db = connect(path)?;
+    let db = connect(path, options.key())?;
     db.busy_timeout(options.busy_timeout).map_err(Error::from)?;
     let look = db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
     match look {
         Ok(()) => {
-            open::prepare(&db, options)?;
+            open::settings(&db, options)?;
             Ok(db)
         }
         Err(error)

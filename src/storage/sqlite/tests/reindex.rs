@@ -117,8 +117,8 @@ fn reopen(path: &Path, tell: impl Fn(Reindexing) + Send + Sync + 'static) -> Res
     Sqlite::open(
         path,
         &SqliteOptions {
-            on_reindex,
             language,
+            on_reindex,
             ..options()
         },
     )
