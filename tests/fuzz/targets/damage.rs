@@ -74,7 +74,7 @@ fn records(db: &Connection) -> Vec<Known> {
     let known = |row: &rusqlite::Row<'_>| {
         Ok(Known {
             agent: row.get(0)?,
-            level: Classification::ALL[row.get::<_, usize>(1)?],
+            level: Classification::ALL[usize::from(row.get::<_, u8>(1)?)],
             content: row.get(2)?,
         })
     };
@@ -87,9 +87,9 @@ fn authority(path: &Path, records: &[Known]) -> BTreeSet<usize> {
     let sql = "SELECT rootpage FROM sqlite_master WHERE tbl_name IN ('records', 'scopes')";
     let mut select = db.prepare(sql).expect("it is SQL");
     let roots = select
-        .query_map([], |row| row.get::<_, usize>(0))
+        .query_map([], |row| row.get::<_, u32>(0))
         .expect("it runs");
-    let roots = roots.map(|root| root.expect("a page") - 1);
+    let roots = roots.map(|root| root.expect("a page") as usize - 1);
     // A text is in its record and nowhere else but in what is derived from it, which does no harm here.
     let texts = records.iter().flat_map(|known| {
         let text = known.content.as_bytes();

@@ -65,10 +65,10 @@ fn taints(export: &str) -> BTreeMap<String, Classification> {
     for line in export.lines().skip(1) {
         let line: Value = serde_json::from_str(line).expect("an export is JSON");
         if line["namespace"] == "session" && line["state"] == "live" {
-            let level = line["classification"]
+            let level: Option<Classification> = line["classification"]
                 .as_str()
                 .and_then(|level| level.parse().ok());
-            let level = level.expect("a level");
+            let level: Classification = level.expect("a level");
             let known = taints.entry(line["key"].to_string()).or_insert(level);
             *known = level.join(*known);
         }
