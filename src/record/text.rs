@@ -10,13 +10,15 @@ pub(crate) fn nfc(text: &str) -> String {
     text.nfc().collect()
 }
 
-/// Text without case: upper-casing first joins forms that lower-casing alone keeps apart (`ß`, `SS`).
+/// Text without case: upper-casing joins forms that lower-casing alone keeps apart (`ß`, `SS`), and
+/// lower-casing before it takes along the capitals that have no other upper case (`ẞ`).
 pub(super) fn fold_case(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
     text.nfkc()
         .collect::<String>()
+        .to_lowercase()
         .to_uppercase()
         .to_lowercase()
         .nfkc()

@@ -53,6 +53,8 @@ mod reanalysis;
 )]
 mod reference;
 mod results;
+#[expect(unreachable_pub, reason = "the fuzz targets use it, too")]
+mod schema;
 mod silence;
 mod soak;
 mod sound;

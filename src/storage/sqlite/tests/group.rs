@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::super::group::takes_more;
 use super::super::schema::set_meta;
 use super::super::{Sqlite, SqliteOptions, key};
 use super::{bench, check};
@@ -133,4 +134,12 @@ fn one_that_does_not_fit_leaves_room_for_the_others() {
     assert_eq!(store.get(&session, "small").unwrap().unwrap().version, 3);
     assert!(store.get(&session, "large").unwrap().is_none());
     check(&bench.db);
+}
+
+#[test]
+fn a_leader_that_was_kept_waiting_still_does_its_own_write() {
+    assert!(takes_more(0, Duration::MAX));
+    assert!(takes_more(1, Duration::ZERO));
+    assert!(!takes_more(1, Duration::MAX));
+    assert!(!takes_more(usize::MAX, Duration::ZERO));
 }
