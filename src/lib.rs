@@ -89,10 +89,14 @@
 //! - `conformance`: the suite of tests that every storage provider must pass.
 //! - `mcp`: the five tools as a server of the Model Context Protocol, which a runtime mounts or a desktop
 //!   application starts; see the module `mcp`. It brings the official SDK `rmcp`, and tokio.
+//! - `tokio`: the verbs as async functions that block no thread of the runtime; see the module
+//!   `asynchronous`. It brings tokio.
 
 #[macro_use]
 mod planted;
 
+#[cfg(any(feature = "mcp", feature = "tokio"))]
+mod blocking;
 mod classification;
 mod clock;
 mod error;
@@ -103,6 +107,8 @@ mod session;
 mod store;
 mod sync;
 
+#[cfg(feature = "tokio")]
+pub mod asynchronous;
 pub mod audit;
 #[cfg(feature = "conformance")]
 pub mod conformance;
