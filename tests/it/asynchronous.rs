@@ -37,6 +37,10 @@ struct Held {
 }
 
 impl Held {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "`forward!` asks for a method that may fail"
+    )]
     fn inner(&self) -> Result<&InMemory> {
         Ok(&self.inner)
     }
@@ -152,12 +156,12 @@ fn a_hundred_saves_that_wait_leave_the_only_thread_free() {
         );
         assert!(saves.try_join_next().is_none(), "none is acknowledged yet");
         provider.open();
-        let mut saved = 0;
+        let mut done = 0;
         while let Some(save) = saves.join_next().await {
             save.unwrap().unwrap();
-            saved += 1;
+            done += 1;
         }
-        assert_eq!(saved, 100);
+        assert_eq!(done, 100);
         let listed = store.list(&sessions[0], List::default()).await.unwrap();
         assert!(!listed.memories.is_empty());
         for n in 0..100 {
