@@ -98,11 +98,15 @@
 //! - `sqlcipher`: stores that are encrypted at rest, opened with `StoreBuilder::key`; see
 //!   `storage::EncryptionKey`. It builds SQLCipher in place of SQLite, and OpenSSL, which takes some minutes
 //!   once, `make` and `perl`.
+//! - `tokio`: the verbs as async functions that block no thread of the runtime; see the module
+//!   `asynchronous`. It brings tokio.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #[macro_use]
 mod planted;
 
+#[cfg(any(feature = "mcp", feature = "tokio"))]
+mod blocking;
 mod classification;
 mod clock;
 mod error;
@@ -113,6 +117,8 @@ mod session;
 mod store;
 mod sync;
 
+#[cfg(feature = "tokio")]
+pub mod asynchronous;
 pub mod audit;
 #[cfg(feature = "conformance")]
 pub mod conformance;

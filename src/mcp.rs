@@ -8,8 +8,6 @@
 #![doc = include_str!("mcp/transcript.md")]
 #![doc = include_str!("mcp/hosts.md")]
 
-use std::sync::Arc;
-
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
     ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ResultType,
@@ -18,9 +16,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use uuid::Uuid;
 
+use crate::blocking::Blocking;
 use crate::classification::Classification;
 use crate::error::Result;
 use crate::session::Session;
@@ -142,7 +140,7 @@ impl Server {
         Ok(Connection {
             tools: Tools::new(self.store.clone()),
             session,
-            permits: Arc::new(Semaphore::new(CALLS_AT_ONCE)),
+            calls: Blocking::new(CALLS_AT_ONCE),
         })
     }
 }
@@ -172,7 +170,7 @@ impl Server {
 pub struct Connection {
     tools: Tools,
     session: Session,
-    permits: Arc<Semaphore>,
+    calls: Blocking,
 }
 
 impl Connection {
@@ -194,16 +192,9 @@ impl Connection {
 
     /// Runs a call where it may block. `None`: there is no such tool.
     async fn run(&self, name: String, arguments: Value) -> Result<Option<ToolResult>, ErrorData> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| internal())?;
         let this = self.clone();
-        let call = move || {
-            let result = this.tools.call(&this.session, &name, arguments);
-            drop(permit);
-            result
-        };
-        let result = tokio::task::spawn_blocking(call).await;
-        result.map_err(|_| internal())
+        let call = move || this.tools.call(&this.session, &name, arguments);
+        self.calls.run(call).await.map_err(|_| internal())
     }
 }
 

@@ -9,6 +9,8 @@
     reason = "a test fails by panicking, and says why it was skipped"
 )]
 
+#[cfg(feature = "tokio")]
+mod asynchronous;
 mod audit;
 mod backup;
 #[cfg(target_os = "linux")]
