@@ -10,7 +10,7 @@
 //! run at a time, in clones of one [`AsyncStore`] taken together. The next wait in the order in which they
 //! came, and hold no thread. The three don't take each other's places: a search doesn't wait for a slow
 //! writer, nor a save for a backup. A session's own calls do wait for each other where the gate says so:
-//! a write holds the session's taint until it has committed.
+//! a raise waits for the session's writes under way, and the calls that come after it wait for the raise.
 //!
 //! # Dropping a future
 //!
@@ -25,7 +25,7 @@
 //!
 //! # What still blocks
 //!
-//! A [`Session`]'s own methods wait while a write of that session commits: use
+//! A [`Session`]'s own methods wait while it is being raised, which waits for its writes: use
 //! [`taint`](AsyncStore::taint) and [`raise`](AsyncStore::raise) here instead. The last clone of a store
 //! closes its file when it is dropped; [`close`](AsyncStore::close) does that elsewhere.
 
@@ -189,7 +189,7 @@ impl AsyncStore {
         self.writes.run(move || session.open()).await?
     }
 
-    /// The session's taint now; it waits while a write of the session commits.
+    /// The session's taint now; it waits while the session is being raised.
     ///
     /// # Errors
     /// Those of [`AsyncStore`] only.

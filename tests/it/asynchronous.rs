@@ -248,11 +248,13 @@ fn a_save_dropped_after_it_has_begun_is_done_whole() {
         }
         assert_eq!(traces(&store, "begun").await, (0, 0), "nothing half done");
         provider.open();
-        // The next write of the session waits for the one whose caller has gone.
-        store.save(&session, Draft::new("next", "v")).await.unwrap();
+        // A raise waits for the session's writes, also for one whose caller has gone.
+        let level = Classification::Internal;
+        store.raise(&session, level, "why").await.unwrap();
         assert_eq!(traces(&store, "begun").await, (1, 1));
         let found = store.get(&session, "begun").await.unwrap().unwrap();
         assert_eq!(found.tags.len(), 1);
+        assert_eq!(found.classification, Classification::Public);
     });
 }
 
