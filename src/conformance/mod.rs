@@ -49,6 +49,7 @@
 
 mod audit;
 mod chain;
+mod common;
 mod delete;
 mod durable;
 mod erase;
@@ -232,6 +233,10 @@ macro_rules! conformance {
                 c09_pages_of_a_tag_hold_each_record_once
                 c09_total_counts_the_whole_list
             }
+            common {
+                c10_a_common_term_counts_once
+                c10_hidden_records_change_no_common_term
+            }
             search {
                 c10_any_word_may_match
                 c10_terms_are_of_the_providers_language
@@ -241,8 +246,6 @@ macro_rules! conformance {
                 c10_hidden_neighbours_lend_nothing
                 c10_the_best_is_first
                 c10_of_equal_scores_the_last_saved_is_first
-                c10_a_common_term_counts_once
-                c10_hidden_records_change_no_common_term
                 c10_a_limit_keeps_the_best
                 c10_a_limit_cuts_equal_scores_in_order
                 c10_hidden_records_count_in_no_score

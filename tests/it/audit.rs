@@ -105,17 +105,19 @@ impl Tampered {
 
     /// What is found after this is done to the file, which is as it was afterwards.
     fn after(&self, sql: &str, anchor: Option<&Anchor>) -> Verification {
-        let kept = "CREATE TABLE kept AS SELECT * FROM audit;
-                    CREATE TABLE numbers AS SELECT * FROM sqlite_sequence;";
-        self.run(kept);
+        // Kept in another file, since a store to which a table was added doesn't open.
+        let side = self.path.with_extension("kept");
+        let beside = format!("ATTACH '{}' AS side;", side.display());
+        let kept = "DROP TABLE IF EXISTS side.kept; DROP TABLE IF EXISTS side.numbers;
+                    CREATE TABLE side.kept AS SELECT * FROM audit;
+                    CREATE TABLE side.numbers AS SELECT * FROM sqlite_sequence;";
+        self.run(&format!("{beside}{kept}"));
         self.run(sql);
         let found = self.verify(anchor);
-        self.run(
-            "DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; DROP TABLE kept;
-             UPDATE sqlite_sequence SET seq =
-                (SELECT n.seq FROM numbers n WHERE n.name = sqlite_sequence.name);
-             DROP TABLE numbers;",
-        );
+        let back = "DELETE FROM audit; INSERT INTO audit SELECT * FROM side.kept;
+                    UPDATE sqlite_sequence SET seq =
+                        (SELECT n.seq FROM side.numbers n WHERE n.name = sqlite_sequence.name);";
+        self.run(&format!("{beside}{back}"));
         found
     }
 

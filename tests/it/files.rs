@@ -282,8 +282,8 @@ const ADDED: [&str; 7] = [
     "CREATE VIEW seen AS SELECT * FROM records",
     "CREATE UNIQUE INDEX one ON records (content)",
     "CREATE INDEX also ON records (content)",
-    "ALTER TABLE records ADD COLUMN more",
-    "DROP TABLE reads; CREATE TABLE reads (record, session, seq)",
+    "ALTER TABLE records ADD COLUMN more TEXT",
+    "DROP TABLE reads; CREATE TABLE reads (reader, record, after)",
 ];
 
 #[test]

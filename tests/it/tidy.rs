@@ -114,10 +114,9 @@ fn no_dependency_needs_a_newer_rust() {
     let packages = metadata["packages"].as_array().unwrap();
     let version = |package: &serde_json::Value| -> Vec<u32> {
         let version = package["rust_version"].as_str().unwrap_or("1");
-        version
-            .split('.')
-            .map(|part| part.parse().unwrap())
-            .collect()
+        let parts = version.split('.').map(|part| part.parse().unwrap());
+        // 1.89 is 1.89.0.
+        parts.chain([0, 0]).take(3).collect()
     };
     let own = packages.iter().find(|p| p["name"] == "strandline").unwrap();
     let own = version(own);

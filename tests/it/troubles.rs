@@ -41,7 +41,11 @@ fn assert_lost(store: &MemoryStore, session: &Session) {
     ];
     for error in errors {
         assert_eq!(error.kind(), ErrorKind::Io, "{error:?}");
-        assert!(error.to_string().contains("deleted, moved or replaced"));
+        assert!(
+            error
+                .to_string()
+                .contains("deleted, moved, replaced or emptied")
+        );
     }
 }
 

@@ -57,6 +57,7 @@ const OVERFLOW: &str = "integer overflow";
 fn is_of_index(message: &str) -> bool {
     message.starts_with("invalid fts5 file format")
         || message.starts_with("vtable constructor failed")
+        || message.starts_with("no such fts5 table")
         || message == "SQL logic error"
         || message
             .strip_prefix("no such table: ")
@@ -95,6 +96,11 @@ fn code(error: &Error) -> Option<i32> {
 }
 
 fn from_code(failure: rusqlite::ffi::Error, message: &str) -> Error {
+        eprintln!(
+            "DBG {failure:?} {message}\n{}",
+            std::backtrace::Backtrace::force_capture()
+        );
+    }
     if failure.extended_code == SQLITE_CORRUPT_VTAB || is_of_index(message) {
         return index_damaged();
     }
