@@ -96,11 +96,6 @@ fn code(error: &Error) -> Option<i32> {
 }
 
 fn from_code(failure: rusqlite::ffi::Error, message: &str) -> Error {
-        eprintln!(
-            "DBG {failure:?} {message}\n{}",
-            std::backtrace::Backtrace::force_capture()
-        );
-    }
     if failure.extended_code == SQLITE_CORRUPT_VTAB || is_of_index(message) {
         return index_damaged();
     }
