@@ -81,7 +81,8 @@
 //!
 //! It doesn't find out how sensitive a source is: the host says so by raising a session. It doesn't
 //! hide how long a call takes or how large the file is. It is no vector store; search is by words and
-//! their stems. It doesn't encrypt the file. The threat model is in the repository's `SECURITY.md`.
+//! their stems. It encrypts the file only with the feature `sqlcipher` and a key. The threat model is in the
+//! repository's `SECURITY.md`.
 //!
 //! # Guarantees
 //!
