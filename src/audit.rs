@@ -297,7 +297,7 @@ pub struct Entry {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));

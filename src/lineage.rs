@@ -162,7 +162,7 @@ impl Origin {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
 /// #         reindex, trail, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().lineage(true).with_provider(Arc::new(Mine::default()));

@@ -192,7 +192,7 @@ impl FlawKind {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
 /// #         reindex, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -231,7 +231,7 @@ pub struct Link {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
 /// #         reindex, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));

@@ -34,7 +34,7 @@ use crate::storage::Namespace;
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: list, search, save, delete, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -128,7 +128,7 @@ impl ReadGrant {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, delete, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, erase, check,
-/// #         history_page, stats);
+/// #         history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -291,7 +291,7 @@ impl Writing {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, append, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));

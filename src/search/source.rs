@@ -6,9 +6,10 @@ use crate::error::Result;
 /// One record that has a term.
 ///
 /// ```
-/// use strandline::search::{Posting, analysis, round_frequency, round_length};
+/// use strandline::search::analysis::Analysis;
+/// use strandline::search::{Posting, round_frequency, round_length};
 ///
-/// let terms = analysis::document("tea", [], "Ada likes tea");
+/// let terms = Analysis::default().document("tea", [], "Ada likes tea");
 /// let (_, count) = terms.counts.iter().find(|(term, _)| term == "tea").expect("it has the term");
 /// let posting = Posting {
 ///     doc: 17,
@@ -48,6 +49,15 @@ pub enum Found {
 }
 
 /// The records that have a term, of those saved last.
+///
+/// ```
+/// use strandline::search::{Newest, Posting};
+///
+/// // The search found enough of them in the last thousand, and need not look further back.
+/// let posting = Posting { doc: 17, frequency: 0, length: 9 };
+/// let newest = Newest { postings: vec![posting], is_all: false };
+/// assert!(!newest.is_all && newest.postings[0].doc == 17);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Newest {
     /// The records.

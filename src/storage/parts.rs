@@ -33,7 +33,7 @@ use crate::record::{Memory, MemoryKey, Tag};
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, delete, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -96,7 +96,7 @@ impl fmt::Debug for NewRecord {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, search, save, delete, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -143,7 +143,7 @@ pub struct ListRequest {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, search, save, delete, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -186,7 +186,7 @@ pub struct ListPage {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, save, delete, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -239,7 +239,7 @@ impl fmt::Debug for SearchRequest {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, save, delete, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -332,7 +332,7 @@ pub struct Version {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, append, history, audit, reindex,
 /// #         trail, note_read, sources, derivations, versions, import, backup, restore, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));

@@ -36,7 +36,7 @@ use crate::session::SessionId;
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
 /// #         reindex, trail, note_read, sources, derivations, versions, import, backup, erase,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -77,7 +77,7 @@ pub struct Restore {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
 /// #         reindex, trail, note_read, sources, derivations, versions, import, backup, restore,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));
@@ -133,7 +133,7 @@ impl Erase {
 /// #     fn is_durable(&self) -> bool { self.0.is_durable() }
 /// #     strandline::forward!(inner: get, list, search, save, delete, append, history, audit,
 /// #         reindex, trail, note_read, sources, derivations, versions, import, backup, restore,
-/// #         check, history_page, stats);
+/// #         check, history_page, stats, holdings, language);
 /// }
 ///
 /// let store = MemoryStore::builder().with_provider(Arc::new(Mine::default()));

@@ -140,9 +140,9 @@ const START: f64 = 0.5;
 /// The terms of one record. `Debug` shows how many.
 ///
 /// ```
-/// use strandline::search::analysis::document;
+/// use strandline::search::analysis::Analysis;
 ///
-/// let terms = document("tea", [], "Tea, more tea");
+/// let terms = Analysis::default().document("tea", [], "Tea, more tea");
 /// let tea = terms.counts.iter().find(|(term, _)| term == "tea");
 /// assert_eq!((tea.map(|(_, count)| *count), terms.length), (Some(3), 4));
 /// assert_eq!(format!("{terms:?}"), "DocumentTerms { distinct: 2, length: 4, .. }"); // without the words
@@ -168,9 +168,9 @@ impl fmt::Debug for DocumentTerms {
 /// A term of a query. `Debug` doesn't show it.
 ///
 /// ```
-/// use strandline::search::analysis::query;
+/// use strandline::search::analysis::Analysis;
 ///
-/// let terms = query("which teas does Ada like?");
+/// let terms = Analysis::default().query("which teas does Ada like?");
 /// let terms: Vec<_> = terms.iter().map(|term| (term.term.as_str(), term.weight)).collect();
 /// assert!(terms.contains(&("tea", 1.0)) && terms.contains(&("ada", 1.0)));
 /// assert!(!terms.iter().any(|(term, _)| *term == "which")); // it says nothing
