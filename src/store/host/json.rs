@@ -20,9 +20,12 @@ pub(super) fn parse(json: &[u8]) -> Result<Value, Fault> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let parsed = Unique.deserialize(&mut reader);
     let parsed = parsed.and_then(|value| reader.end().map(|()| value));
-    parsed.map_err(|error| match error.is_data() {
-        true => Fault::Twice,
-        false => Fault::Syntax(error.column()),
+    parsed.map_err(|error| {
+        if error.is_data() {
+            Fault::Twice
+        } else {
+            Fault::Syntax(error.column())
+        }
     })
 }
 
