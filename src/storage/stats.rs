@@ -35,6 +35,17 @@ pub struct Counts {
 }
 
 /// What one agent has at one level that is live and unexpired.
+///
+/// ```
+/// use strandline::{Classification, Draft, MemoryStore};
+///
+/// let store = MemoryStore::open_in_memory()?;
+/// let high = store.session("s-1", "agent").taint(Classification::Internal).open()?;
+/// store.save(&high, Draft::new("plan", "a secret"))?;
+/// let holdings = store.host().holdings()?;
+/// assert_eq!((holdings[0].level, holdings[0].memories), (Classification::Internal, 1));
+/// # Ok::<(), strandline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Holding {
     /// The agent.
