@@ -97,8 +97,8 @@ impl StoreBuilder {
     /// [`WrongKey`](crate::ErrorKind::WrongKey) if the builder's key isn't that of the file;
     /// [`Busy`](crate::ErrorKind::Busy) if the store is open somewhere;
     /// [`Corrupt`](crate::ErrorKind::Corrupt), [`NotAStore`](crate::ErrorKind::NotAStore) or
-    /// [`NewerVersion`](crate::ErrorKind::NewerVersion) for what can't be copied as it is. The store stays as it
-    /// is then.
+    /// [`NewerVersion`](crate::ErrorKind::NewerVersion) for what can't be copied as it is. What the
+    /// store holds stays as it is then, under its old key; its WAL may have been brought into its file.
     ///
     /// ```
     /// use strandline::storage::EncryptionKey;

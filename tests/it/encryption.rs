@@ -118,7 +118,7 @@ fn child_does_everything() {
     }
     let backup = path.with_file_name("backup.db");
     host.backup(&backup, |_| ()).unwrap();
-    drop((session, store));
+    drop((session, host, store));
     builder.restore_backup(&backup, &path).unwrap();
     if how != "plain" {
         builder.rekey(&path, Some(keyed::key())).unwrap();

@@ -59,7 +59,8 @@ pub(super) fn open_as(
     Ok(db)
 }
 
-/// The same error; or one that says so, if the file couldn't be read for lack of its key.
+/// The same error; or one that says so, if the file couldn't be read for lack of its key, or of a disk that
+/// can be read.
 ///
 /// An encrypted file looks like random bytes, so which it is can't always be told. It isn't looked into:
 /// to close a file drops all locks that this process has on it, SQLite's too.
@@ -67,9 +68,19 @@ pub(super) fn explained(error: Error, path: &Path, key: Option<&EncryptionKey>) 
     if !is_no_database(&error) {
         return error;
     }
+    // SQLCipher takes a random salt where it can't read that of the file, and then finds no database. So it
+    // is asked once more, and tells the one from the other.
+    match key.map(|key| read(path, Some(key))) {
+        Some(Ok(())) => return Error::new(ErrorKind::Io, "the store's file can't be read"),
+        Some(Err(again)) if again.kind() == ErrorKind::Io => return again,
+        _ => (),
+    }
     let in_pages = fs::metadata(path).is_ok_and(|info| info.len() % PAGE == 0);
-    let text = match key {
-        Some(_) if is_plain(path) => "it is not encrypted; open it without a key",
+    let text = match key.map(|_| read(path, None)) {
+        Some(Err(other)) if other.kind() == ErrorKind::Io => return other,
+        Some(seen) if !matches!(&seen, Err(error) if is_no_database(error)) => {
+            "it is not encrypted; open it without a key"
+        }
         Some(_) if in_pages => "the key is not that of the file, or it is no store at all",
         None if in_pages => {
             "it is encrypted, and opening it takes its key, or it is no store at all"
@@ -79,15 +90,12 @@ pub(super) fn explained(error: Error, path: &Path, key: Option<&EncryptionKey>) 
     Error::new(ErrorKind::WrongKey, text)
 }
 
-/// Whether the file is a database that isn't encrypted.
-fn is_plain(path: &Path) -> bool {
-    let read = || {
-        let db = open(path, None)?;
-        untouched(&db, path, || {
-            Ok(db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?)
-        })
-    };
-    read().map_or_else(|error| !is_no_database(&error), |()| true)
+/// Reads from the file, by a connection of its own.
+fn read(path: &Path, key: Option<&EncryptionKey>) -> Result<()> {
+    let db = open(path, key)?;
+    untouched(&db, path, || {
+        Ok(db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?)
+    })
 }
 
 /// Looks at a file before it's known to be ours: where the look fails, nothing is written to it, not even

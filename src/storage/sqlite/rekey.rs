@@ -14,6 +14,10 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
+use rusqlite::ffi::{
+    self, SQLITE_BUSY, SQLITE_CANTOPEN, SQLITE_CORRUPT, SQLITE_ERROR, SQLITE_FULL, SQLITE_IOERR,
+    SQLITE_NOMEM, SQLITE_NOTADB, SQLITE_READONLY,
+};
 
 use super::backup::count;
 use super::key::{self, EncryptionKey};
@@ -65,10 +69,34 @@ fn copy_tables(db: &Connection, to: &Path, key: Option<&EncryptionKey>) -> Resul
     // Only this process knows of the file. It needs no journal, and is synced at the end.
     db.query_row("PRAGMA copy.journal_mode = OFF", [], |_| Ok(()))?;
     db.execute_batch("PRAGMA copy.synchronous = OFF")?;
-    db.query_row("SELECT sqlcipher_export('copy')", [], |_| Ok(()))?;
+    db.query_row("SELECT sqlcipher_export('copy')", [], |_| Ok(()))
+        .map_err(with_its_code)?;
     for number in ["application_id", "user_version"] {
         let value: i64 = db.pragma_query_value(None, number, |row| row.get(0))?;
         db.execute_batch(&format!("PRAGMA copy.{number} = {value}"))?;
     }
     Ok(db.execute_batch("DETACH copy")?)
+}
+
+/// SQLite's text of each code that may come from a file.
+const SAID: [(&str, i32); 8] = [
+    ("database is locked", SQLITE_BUSY),
+    ("out of memory", SQLITE_NOMEM),
+    ("attempt to write a readonly database", SQLITE_READONLY),
+    ("disk I/O error", SQLITE_IOERR),
+    ("database disk image is malformed", SQLITE_CORRUPT),
+    ("database or disk is full", SQLITE_FULL),
+    ("unable to open database file", SQLITE_CANTOPEN),
+    ("file is not a database", SQLITE_NOTADB),
+];
+
+/// The export runs statements of its own, and hands on what befell one of them as a text alone.
+fn with_its_code(error: rusqlite::Error) -> Error {
+    if let rusqlite::Error::SqliteFailure(failure, Some(text)) = &error
+        && failure.extended_code == SQLITE_ERROR
+        && let Some((_, code)) = SAID.iter().find(|(said, _)| text == said)
+    {
+        return rusqlite::Error::SqliteFailure(ffi::Error::new(*code), None).into();
+    }
+    error.into()
 }
