@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,8 @@ pub(super) struct Pool {
     seen: AtomicU64,
     options: SqliteOptions,
     writer: Mutex<Writer>,
+    /// Whether the connection that writes is of no use any more.
+    is_writer_spoilt: AtomicBool,
     pub(super) group: Group,
     readers: Mutex<Readers>,
     returned: Condvar,
@@ -99,6 +101,7 @@ impl Pool {
             path,
             options,
             writer: Mutex::new(writer),
+            is_writer_spoilt: AtomicBool::new(false),
             group: Group::default(),
             readers: Mutex::default(),
             returned: Condvar::new(),
@@ -109,13 +112,42 @@ impl Pool {
     /// Runs `work` in a transaction of its own, which is committed if it succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.refuse_read_only()?;
+        let mut writer = self.writer()?;
+        let attempt = || {
+            let transaction = Transaction::after(&|| self.begin(&writer), &writer.db)?;
+            let result = work(&writer.db)?;
+            writer.watch.end(&writer.db)?;
+            transaction.commit()?;
+            Ok(result)
+        };
+        let result = self.noting_spoilt(attempt());
+        if result.is_ok() {
+            self.limit_wal(&mut writer);
+        }
+        result
+    }
+
+    /// The connection that writes, anew if it is of no use.
+    fn writer(&self) -> Result<MutexGuard<'_, Writer>> {
         let mut writer = unpoisoned(self.writer.lock());
-        let transaction = Transaction::after(&|| self.begin(&writer), &writer.db)?;
-        let result = work(&writer.db)?;
-        writer.watch.end(&writer.db)?;
-        transaction.commit()?;
-        self.limit_wal(&mut writer);
-        Ok(result)
+        if self.is_writer_spoilt.load(Ordering::Relaxed) {
+            self.file.check(&self.path)?;
+            let db = self.connect()?;
+            // Another file may have taken its place meanwhile.
+            self.file.check(&self.path)?;
+            writer.db = db;
+            writer.watch = Watch::default();
+            self.is_writer_spoilt.store(false, Ordering::Relaxed);
+        }
+        Ok(writer)
+    }
+
+    /// The result, which may say that the connection that writes is of no use any more.
+    fn noting_spoilt<T>(&self, result: Result<T>) -> Result<T> {
+        if result.as_ref().is_err_and(|error| self.is_spoilt_by(error)) {
+            self.is_writer_spoilt.store(true, Ordering::Relaxed);
+        }
+        result
     }
 
     /// Writes the whole file anew, so that it holds nothing but what is in it.
@@ -124,7 +156,7 @@ impl Pool {
     /// reach a disk in the plain.
     pub(super) fn vacuum(&self) -> Result<()> {
         self.refuse_read_only()?;
-        let writer = unpoisoned(self.writer.lock());
+        let writer = self.writer()?;
         let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
         let pages = writer.db.pragma_query_value(None, "page_count", count)?;
         let bytes = pages.saturating_mul(page_size(&writer.db)?);
@@ -142,7 +174,7 @@ impl Pool {
         let start = Instant::now();
         loop {
             {
-                let writer = unpoisoned(self.writer.lock());
+                let writer = self.writer()?;
                 let _readers = unpoisoned(self.readers.lock());
                 match writer.empty_wal(self.options.busy_timeout) {
                     Ok(true) => return Ok(true),
@@ -167,12 +199,16 @@ impl Pool {
         work: impl Fn(&Connection) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         self.refuse_read_only()?;
-        self.group.write(work, |mut leader: Leader<'_>| {
+        if self.is_writer_spoilt.load(Ordering::Relaxed) {
+            drop(self.writer()?);
+        }
+        let result = self.group.write(work, |mut leader: Leader<'_>| {
             let mut writer = unpoisoned(self.writer.lock());
             let end = || writer.watch.end(&writer.db);
             leader.write(|| self.begin(&writer), end, &writer.db);
             self.limit_wal(&mut writer);
-        })
+        });
+        self.noting_spoilt(result)
     }
 
     /// Begins to write, when other processes let it.
@@ -277,10 +313,14 @@ impl Pool {
     }
 
     /// Whether the connection is of no use after the error. SQLCipher reads nothing more by one that has come
-    /// upon a page that it couldn't decrypt, not even what is sound.
+    /// upon a page that it couldn't read or decrypt, not even what is sound.
     fn is_spoilt_by(&self, error: &Error) -> bool {
         let kind = error.kind();
-        self.options.key().is_some() && matches!(kind, ErrorKind::Corrupt | ErrorKind::NotAStore)
+        let is_of_file = matches!(
+            kind,
+            ErrorKind::Corrupt | ErrorKind::NotAStore | ErrorKind::Io
+        );
+        self.options.key().is_some() && is_of_file
     }
 
     fn reader(&self) -> Result<Reader<'_>> {
