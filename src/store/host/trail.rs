@@ -112,6 +112,7 @@ impl Host {
         let grant = Gate::host(self.namespace.clone(), None);
         let mut trail = self.gate.provider().trail(&grant, 0, BATCH)?;
         let recorded = trail.recorded;
+        let mut before = 0;
         while let Some(last) = trail.links.last() {
             let last = last.seq;
             for link in trail.links {
@@ -119,10 +120,11 @@ impl Host {
                     look(link)?;
                 }
             }
-            // What has no number above 0 is no entry, and nothing after it is looked at twice.
-            if last >= recorded || last == 0 {
+            // A damaged tree may give the same entries again and again.
+            if last >= recorded || last <= before {
                 break;
             }
+            before = last;
             trail = self.gate.provider().trail(&grant, last, BATCH)?;
         }
         Ok(recorded)
