@@ -498,8 +498,10 @@ fn a_kill_in_the_middle_leaves_the_old_store_or_the_new() {
         if round > 0 {
             child::go(&mut child);
             let until = if round == 30 { b'r' } else { b'b' };
-            let mut bytes = said.by_ref().bytes();
-            bytes.find(|byte| *byte.as_ref().unwrap() == until);
+            let mut byte = [0];
+            while byte[0] != until {
+                said.read_exact(&mut byte).unwrap();
+            }
             thread::sleep(Duration::from_micros(round * 250));
         }
         child.kill().unwrap();
