@@ -10,45 +10,11 @@ use crate::error::Result;
 /// A record and its score.
 ///
 /// ```
-/// use strandline::search::{Beside, Candidate, Found, Posting, Source, find, round_length};
-/// use strandline::storage::SearchRequest;
+/// use strandline::search::Candidate;
 ///
-/// /// Two visible records that have the word `tea`, and nothing else.
-/// struct Tea;
-/// impl Source for Tea {
-///     fn records(&self) -> strandline::Result<u64> {
-///         Ok(2)
-///     }
-///
-///     fn look_up(&self, term: &str) -> strandline::Result<Found> {
-///         Ok(Found::All(self.having(term)?))
-///     }
-///
-///     fn having(&self, term: &str) -> strandline::Result<Vec<Posting>> {
-///         let posting = |doc| Posting { doc, frequency: 1, length: round_length(3) };
-///         Ok(if term == "tea" { vec![posting(1), posting(2)] } else { Vec::new() })
-///     }
-///
-///     fn saved(&self, doc: i64) -> i64 {
-///         doc
-///     }
-///
-///     fn read(&self, _: i64, look: &mut dyn FnMut(&[&str])) -> strandline::Result<()> {
-///         look(&["jasmine tea"]);
-///         Ok(())
-///     }
-///
-///     fn beside(&self, _: i64) -> strandline::Result<Beside> {
-///         Ok(Beside::default())
-///     }
-/// }
-///
-/// let request = SearchRequest { query: "which tea?".into(), limit: 10, neighbours: false };
-/// let found: Vec<Candidate> = find(&Tea, &request)?;
-/// let docs: Vec<_> = found.iter().map(|candidate| candidate.doc).collect();
-/// assert_eq!(docs, [2, 1]); // the last saved first, of equal scores
-/// assert_eq!(found[0].score, found[1].score);
-/// # Ok::<(), strandline::Error>(())
+/// let mut found = [Candidate { doc: 3, score: 0.5 }, Candidate { doc: 8, score: 2.0 }];
+/// found.sort_by(|a, b| b.score.total_cmp(&a.score));
+/// assert_eq!(found[0].doc, 8);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {

@@ -19,8 +19,6 @@ use crate::storage::SearchRequest;
 /// # Errors
 /// Those of the source.
 ///
-/// The example at [`Source`] shows how it is used.
-///
 /// ```
 /// use strandline::search::{Beside, Candidate, Found, Posting, Source, find, round_length};
 /// use strandline::storage::SearchRequest;

@@ -47,7 +47,6 @@ const LOOKING: u64 = 10;
 pub(super) struct Pool {
     path: PathBuf,
     file: Identity,
-    _in_use: InUse,
     opened: Instant,
     /// When the file was last seen at its path, in milliseconds since it was opened.
     seen: AtomicU64,
@@ -60,6 +59,8 @@ pub(super) struct Pool {
     returned: Condvar,
     /// The file's stamp where it is read as one that doesn't change.
     frozen: Option<Stamp>,
+    /// Dropped last, after the connections.
+    _in_use: InUse,
 }
 
 #[derive(Debug)]
