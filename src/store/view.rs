@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use super::MemoryStore;
 use super::host::line;
 use crate::audit::Action;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::policy::Act;
 use crate::session::Session;
 use crate::storage::{ListRequest, StoredVersion, Version, VersionState};
@@ -43,12 +43,15 @@ impl MemoryStore {
             let grant = self.gate.read(session, act)?;
             let request = ListRequest {
                 tag: None,
-                after: after.take(),
+                after: after.clone(),
                 limit: self.limits.page.clamp(1, 100),
                 count: false,
             };
             let page = self.gate.provider().list(&grant, &request)?;
             for memory in page.records {
+                if after.as_ref().is_some_and(|after| memory.key <= *after) {
+                    return Err(Error::corrupt("memories of the store are in no order"));
+                }
                 after = Some(memory.key.clone());
                 count += 1;
                 line::write(&mut writer, &self.as_stored(memory))?;

@@ -473,3 +473,51 @@ fn whatever_is_damaged_is_no_panic_and_no_bug_and_what_is_derived_comes_back() {
         faults.join("\n")
     );
 }
+
+/// Has a record belong to somebody else, but not by the indexes that lead to it.
+fn move_behind_the_indexes(path: &Path) {
+    let hidden = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema
+                  WHERE tbl_name = 'records' AND type = 'index' AND sql IS NOT NULL";
+    let db = keyed::raw(path).unwrap();
+    let mut select = db.prepare(hidden).unwrap();
+    let row = |row: &rusqlite::Row<'_>| (0..5).map(|column| row.get::<_, Value>(column)).collect();
+    let rows = select.query_map([], row).unwrap();
+    let indexes: Vec<Vec<Value>> = rows.collect::<rusqlite::Result<_>>().unwrap();
+    assert!(indexes.len() > 3);
+    db.execute_batch(
+        "PRAGMA writable_schema = ON;
+         DELETE FROM sqlite_schema WHERE tbl_name = 'records' AND type = 'index' AND sql IS NOT NULL;",
+    )
+    .unwrap();
+    let db = keyed::raw(path).unwrap();
+    let sql = "UPDATE records SET scope = (SELECT min(id) FROM scopes WHERE namespace = 'session')
+               WHERE id = (SELECT max(id) FROM records)";
+    assert_eq!(db.execute(sql, []).unwrap(), 1);
+    db.execute_batch("PRAGMA writable_schema = ON").unwrap();
+    let sql = "INSERT INTO sqlite_schema VALUES (?1, ?2, ?3, ?4, ?5)";
+    for index in indexes {
+        db.execute(sql, rusqlite::params_from_iter(index)).unwrap();
+    }
+}
+
+/// What goes on from the rows that it has seen must not go round where they stay.
+#[test]
+fn nothing_goes_round_in_a_damaged_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    fill(&path);
+    move_behind_the_indexes(&path);
+    let (done, ended) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let store = keyed::open(&path).unwrap();
+        let host = store.host();
+        let found = host.check().unwrap();
+        let erased = host.erase_agent("agent");
+        done.send((found, erased)).unwrap();
+    });
+    let ended = ended.recv_timeout(std::time::Duration::from_secs(60));
+    let (found, erased) = ended.expect("it goes round");
+    assert_ne!(found, []);
+    assert_eq!(erased.unwrap_err().kind(), ErrorKind::Corrupt);
+    drop(folder);
+}

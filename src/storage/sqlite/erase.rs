@@ -31,10 +31,10 @@ use super::Sqlite;
 use super::audit::append;
 use super::index::{Index, has_options};
 use super::reindex;
-use super::rows::{micros, unexpected};
+use super::rows::{micros, risen, unexpected};
 use super::schema::set_meta;
 use super::write::end_live;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::policy::HostGrant;
 use crate::storage::{Erase, Erased, Erasure};
 
@@ -138,7 +138,6 @@ impl Wanted {
             )
         };
         let mut select = db.prepare_cached(&sql)?;
-        let after = if self.indexed { -1 } else { after };
         let range = [after.into(), last.into()];
         let values = params_from_iter(self.values.iter().chain(&range));
         let ids = select.query_map(values, |row| row.get(0))?;
@@ -166,12 +165,16 @@ fn remove_all(
     let last: i64 = store
         .pool
         .read(|db| Ok(db.query_row(sql, [], |row| row.get(0))?))?;
-    let (mut versions, mut after) = (0, -1);
+    let (mut versions, mut after, mut before) = (0, -1, Vec::new());
     loop {
         let found = store.pool.read(|db| wanted.find(db, after, last))?;
         let Some(&end) = found.last() else {
             return Ok(versions);
         };
+        // An index begins anew each time, so what was found once more couldn't be removed.
+        if found == before {
+            return Err(Error::corrupt("an index of the store's records is damaged"));
+        }
         let mut rest = found.as_slice();
         while !rest.is_empty() {
             let start = Instant::now();
@@ -184,7 +187,10 @@ fn remove_all(
             rest = rest.get(seen..).unwrap_or_default();
             thread::sleep((start.elapsed() / 2).min(PAUSE));
         }
-        after = end;
+        if !wanted.indexed {
+            after = risen(&after, end)?;
+        }
+        before = found;
     }
 }
 
@@ -305,7 +311,7 @@ fn trim(store: &Sqlite) -> Result<()> {
         let Some(next) = next else {
             return Ok(());
         };
-        after = next;
+        after = risen(&after, next)?;
         thread::sleep((start.elapsed() / 2).min(PAUSE));
     }
 }

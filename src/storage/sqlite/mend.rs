@@ -11,7 +11,7 @@ use super::index::set_doc;
 use super::layout::{Doc, SCOPE_SHIFT, SEQ_SHIFT};
 use super::pool::Pool;
 use super::reindex::restart;
-use super::rows::tags_from_json;
+use super::rows::{risen, tags_from_json};
 use super::schema;
 use crate::error::Result;
 use crate::search::is_sampled;
@@ -43,7 +43,8 @@ type Place = [Value; 4];
 fn sweep_some(db: &Connection, after: Option<&Place>) -> Result<Option<Place>> {
     let sql = "SELECT t.scope, t.tag, t.key, t.level, (
                    SELECT r.tags FROM records r WHERE r.id = t.record AND r.state = 0
-                     AND r.scope = t.scope AND r.key = t.key AND r.level = t.level)
+                     AND r.scope = t.scope AND r.key = t.key AND r.level = t.level),
+                   (+t.scope, +t.tag, +t.key, +t.level) > (?1, ?2, ?3, ?4)
                FROM record_tags t WHERE (t.scope, t.tag, t.key, t.level) > (?1, ?2, ?3, ?4)
                ORDER BY t.scope, t.tag, t.key, t.level LIMIT ?5";
     // Less than any text there is.
@@ -56,6 +57,7 @@ fn sweep_some(db: &Connection, after: Option<&Place>) -> Result<Option<Place>> {
     let (mut last, mut seen, mut wrong) = (None, 0, Vec::new());
     while let Some(row) = rows.next()? {
         let place = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+        risen(&false, row.get(5)?)?;
         if !has_tag(row)? {
             wrong.push(place.clone());
         }

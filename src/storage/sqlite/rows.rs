@@ -155,6 +155,15 @@ pub(super) fn page_size(db: &Connection) -> Result<i64> {
     }
 }
 
+/// The next place to go on from. A damaged tree may give the same rows again and again, so it must be
+/// greater than the last.
+pub(super) fn risen<T: Ord>(last: &T, next: T) -> Result<T> {
+    if next > *last {
+        return Ok(next);
+    }
+    Err(Error::corrupt("rows of the store's file are in no order"))
+}
+
 pub(super) fn unexpected(what: &str) -> Error {
     Error::corrupt(format!(
         "the store's file holds a {what} that this crate never writes"

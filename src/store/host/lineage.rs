@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::Host;
 use crate::audit::{Action, Decision, Entry, Query};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lineage::{Lineage, Origin, Step, Trace, VersionId, Why};
 use crate::policy::Gate;
 use crate::storage::Namespace;
@@ -136,10 +136,13 @@ impl Host {
         let mut oldest = None;
         loop {
             let page = self.audit(&query)?;
-            let Some(last) = page.last() else {
+            let Some(last) = page.last().map(|last| last.seq) else {
                 return Ok(oldest);
             };
-            query.before = Some(last.seq);
+            if query.before.is_some_and(|before| last >= before) {
+                return Err(Error::corrupt("entries of the audit are in no order"));
+            }
+            query.before = Some(last);
             oldest = page.into_iter().rfind(&passes).or(oldest);
         }
     }

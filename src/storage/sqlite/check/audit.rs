@@ -53,8 +53,8 @@ fn walk(db: &Connection) -> Result<(bool, u64)> {
             removed = removed.saturating_add(count);
             walk.feed(link);
         }
-        // What has no number above 0 is no entry, and nothing after it is looked at twice.
-        if last == 0 {
+        // What has no number above the last is no entry, and nothing after it is looked at twice.
+        if last <= after {
             let is_chained = matches!(walk.finish(part.recorded), Verification::Sound(_));
             return Ok((is_chained, removed));
         }
