@@ -209,6 +209,8 @@ macro_rules! conformance {
                 c07_a_refused_write_changes_nothing
                 c07_the_highest_recorded_taint_counts
                 c07_a_session_record_can_not_be_written_lower
+                c07_a_session_record_that_changed_is_not_followed_blindly
+                c07_one_of_many_follows_a_session_record
                 c07_it_concerns_that_session_only
                 c07_a_memory_is_no_session_record
             }
@@ -321,6 +323,7 @@ macro_rules! conformance {
                 c21_what_is_there_is_never_changed
                 c21_an_end_is_taken_over_and_no_beginning
                 c21_the_one_saved_later_is_live
+                c21_an_older_version_is_the_last_stored_all_the_same
                 c21_a_taken_number_becomes_the_next
                 c21_a_deleted_key_does_not_come_back
                 c21_an_earlier_number_fills_its_gap

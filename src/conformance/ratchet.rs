@@ -1,9 +1,13 @@
 //! Clause 7: no write below a session's recorded taint.
 
+use std::thread;
+
 use super::Subject;
 use super::scene::{Actor, Scene, record};
+use crate::audit::Action;
 use crate::classification::Classification::{self, Confidential, Internal, Public, Restricted};
 use crate::error::ErrorKind;
+use crate::policy::WriteGrant;
 use crate::storage::{Deletion, Namespace};
 
 fn save_is_refused(actor: &Actor<'_>) -> bool {
@@ -90,6 +94,62 @@ pub(super) fn c07_a_session_record_can_not_be_written_lower<S: Subject>(scene: S
     gate.same(kind, Some(ErrorKind::TaintRaised), "taint never falls");
     scene.record_taint("s-1", Confidential);
     scene.record_taint("s-1", Restricted);
+}
+
+/// The gate's own writer of `s-1`.
+fn keeper<S: Subject>(scene: &Scene<S>, level: Classification) -> Actor<'_> {
+    scene
+        .agent(Namespace::SESSION_OWNER)
+        .within(Namespace::SESSION)
+        .session("s-1")
+        .up_to(level)
+}
+
+pub(super) fn c07_a_session_record_that_changed_is_not_followed_blindly<S: Subject>(
+    scene: Scene<S>,
+) {
+    let gate = keeper(&scene, Confidential);
+    let first = gate.write_grant(Action::Open);
+    scene.record_taint("s-1", Public);
+    let second = gate.write_grant(Action::Raise);
+    // At a level below, which alone refuses nothing.
+    scene.record_taint("s-1", Public);
+    let (history, audit) = (gate.history("s-1"), scene.whole_audit());
+    for (grant, what) in [(first, "there was none"), (second, "there was another")] {
+        let refused = scene.provider().save(&grant, &[record("s-1", "{}")]);
+        let kind = refused.map_err(|error| error.kind()).err();
+        gate.same(kind, Some(ErrorKind::TaintRaised), what);
+    }
+    gate.same(gate.history("s-1"), history, "nothing is stored");
+    gate.same(scene.whole_audit(), audit, "nor noted");
+    scene.record_taint("s-1", Confidential);
+}
+
+pub(super) fn c07_one_of_many_follows_a_session_record<S: Subject>(scene: Scene<S>) {
+    scene.record_taint("s-1", Public);
+    let gate = keeper(&scene, Public);
+    let last = gate.history("s-1").into_iter().next();
+    let last = last.map(|version| version.memory.lineage_id);
+    let save = || {
+        let grant = WriteGrant::forge(gate.read_grant(), gate.session.clone(), Action::Raise);
+        let saved = gate
+            .provider
+            .save(&grant.following(last), &[record("s-1", "{}")]);
+        usize::from(saved.is_ok())
+    };
+    let stored: usize = thread::scope(|scope| {
+        let savers: Vec<_> = (0..6).map(|_| scope.spawn(save)).collect();
+        savers
+            .into_iter()
+            .filter_map(|saver| saver.join().ok())
+            .sum()
+    });
+    gate.same(
+        stored,
+        1,
+        "one of those that follow the same version is stored",
+    );
+    gate.same(gate.history("s-1").len(), 2, "and only that one");
 }
 
 pub(super) fn c07_it_concerns_that_session_only<S: Subject>(scene: Scene<S>) {

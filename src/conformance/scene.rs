@@ -193,7 +193,12 @@ impl Actor<'_> {
     }
 
     pub(super) fn write_grant(&self, action: Action) -> WriteGrant<'static> {
-        WriteGrant::forge(self.read_grant(), self.session.clone(), action)
+        let grant = WriteGrant::forge(self.read_grant(), self.session.clone(), action);
+        if grant.writing().is_of_session() {
+            let last = self.history(self.session.as_str()).into_iter().next();
+            return grant.following(last.map(|version| version.memory.lineage_id));
+        }
+        grant
     }
 
     pub(super) fn try_save(&self, records: &[NewRecord]) -> Result<Vec<Memory>> {

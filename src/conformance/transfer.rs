@@ -9,7 +9,7 @@ use crate::audit::Action;
 use crate::classification::Classification::{Internal, Public, Restricted};
 use crate::error::{Error, ErrorKind};
 use crate::policy::HostGrant;
-use crate::storage::{Imported, Namespace, StoredVersion, VersionState};
+use crate::storage::{Imported, Namespace, StoredVersion, Version, VersionState};
 
 /// What the store has of one key, in the order of storing.
 fn of_key(scene: &Scene<impl Subject>, key: &str) -> Vec<StoredVersion> {
@@ -221,6 +221,32 @@ pub(super) fn c21_the_one_saved_later_is_live<S: Subject>(scene: Scene<S>) {
         "and since when",
     );
     ada.same(ada.at(30).save("k", "v").version, 4, "versions count on");
+}
+
+pub(super) fn c21_an_older_version_is_the_last_stored_all_the_same<S: Subject>(scene: Scene<S>) {
+    let ada = scene.ada();
+    ada.at(10).save("k", "here");
+    let [own] = &of_key(&scene, "k")[..] else {
+        ada.fail("there is one version")
+    };
+    scene.import(20, &[another(own, "older", 5), another(own, "oldest", 2)]);
+    ada.at(30).save("k", "after");
+    let contents = |versions: Vec<Version>| {
+        let content = |version: Version| version.memory.content;
+        versions.into_iter().map(content).collect::<Vec<_>>()
+    };
+    let history = ada.history("k");
+    let first = history.first().map(|version| version.memory.lineage_id);
+    let grant = HostGrant::forge(ada.namespace.clone(), Some(ada.agent.clone()));
+    let key = own.version.memory.key.clone();
+    let page = scene.provider().history_page(&grant, &key, first, 2);
+    let expected = ["after", "oldest", "older", "here"];
+    ada.same(contents(history), expected, "the order of storing");
+    ada.same(
+        contents(ada.done(page)),
+        ["oldest", "older"],
+        "in pages, too",
+    );
 }
 
 pub(super) fn c21_a_taken_number_becomes_the_next<S: Subject>(scene: Scene<S>) {

@@ -1,5 +1,7 @@
 //! The gate itself: sessions in, grants out.
 
+mod record;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -16,8 +18,9 @@ use crate::clock::{Clock, to_micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{MemoryKey, check_limit};
 use crate::session::{AgentId, Inner, Session, SessionId, SessionState, TaintHold};
-use crate::storage::{Namespace, NewRecord, StorageProvider};
+use crate::storage::{Namespace, StorageProvider};
 use crate::sync::{Mutex, unpoisoned};
+use record::{CHANGES, refused_at_recorded_taint};
 
 /// The longest reason of a raise, in bytes.
 const REASON_BYTES: usize = 1_024;
@@ -145,6 +148,7 @@ impl Gate {
                         actor: session.agent().clone(),
                         action: act.action,
                         detail: None,
+                        follows: None,
                     },
                     _hold: Some(hold).filter(|_| !planted!(HoldDropped)),
                 })
@@ -195,28 +199,58 @@ impl Gate {
     ) -> Result<Classification> {
         check_limit("reason", reason.len(), REASON_BYTES, "reason_bytes")?;
         let mut state = session.change();
-        // Another process may have set a ceiling. If that can't be read, the taint rises anyway.
-        let known = if level > state.taint {
-            self.absorb(session.id(), &mut state)
-        } else {
-            Ok(())
-        };
-        if level > state.taint {
-            let act = Act::new(Action::Raise, &Namespace::SESSION);
-            if !level.can_flow_to(state.ceiling) {
-                let error = Error::new(
-                    ErrorKind::CeilingExceeded,
-                    format!("the session's ceiling is {}, below {level}", state.ceiling),
-                );
-                self.refuse(session.id(), session.agent(), act, level, &error)?;
-                return Err(error);
+        for _ in 0..CHANGES {
+            if level <= state.taint {
+                self.record(session.id(), session.agent(), &mut state, Action::Raise)?;
+                return Ok(state.taint);
             }
-            self.judge(session.id(), session.agent(), act, level)?;
-            state.rise(level, reason, self.now());
+            match self.rise(session, &mut state, level, reason) {
+                Err(error) if error.kind() == ErrorKind::TaintRaised => (),
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(state.taint),
+            }
         }
-        known?;
-        self.record(session.id(), session.agent(), &mut state, Action::Raise)?;
-        Ok(state.taint)
+        Err(refused_at_recorded_taint())
+    }
+
+    /// Decides on a rise, by what the store has of the session, and records it. Where another process
+    /// changes the session before that, nothing has come of it.
+    fn rise(
+        &self,
+        session: &Session,
+        state: &mut SessionState,
+        level: Classification,
+        reason: &str,
+    ) -> Result<()> {
+        let (id, agent) = (session.id(), session.agent());
+        // Another process may have set a ceiling. If that can't be read, the taint rises anyway.
+        let known = self.absorb(id, state);
+        if known.is_ok() && level <= state.taint {
+            return self.record(id, agent, state, Action::Raise);
+        }
+        let act = Act::new(Action::Raise, &Namespace::SESSION);
+        if !level.can_flow_to(state.ceiling) {
+            let error = Error::new(
+                ErrorKind::CeilingExceeded,
+                format!("the session's ceiling is {}, below {level}", state.ceiling),
+            );
+            self.refuse(id, agent, act, level, &error)?;
+            return Err(error);
+        }
+        self.judge(id, agent, act, level)?;
+        let mut next = state.clone();
+        next.rise(level, reason, self.now());
+        let stored = match known {
+            Ok(()) => self.store(id, agent, &mut next, Action::Raise),
+            Err(error) => {
+                self.owe(id, &next);
+                Err(error)
+            }
+        };
+        if !matches!(&stored, Err(error) if error.kind() == ErrorKind::TaintRaised) {
+            *state = next;
+        }
+        stored
     }
 
     /// Opens or resumes the session of this id.
@@ -253,10 +287,6 @@ impl Gate {
             state.remember(owed);
         }
         self.admit(id, agent, &mut state, taint, ceiling)?;
-        if let Some((owner, _)) = self.load(id)? {
-            // Another process may have opened the id between the two looks; the first to do so owns it.
-            self.same_agent(id, &owner, agent, taint)?;
-        }
         state.handed_out = true;
         let session = Session::new(id.clone(), agent.clone(), Arc::clone(self), state);
         live.insert(id.clone(), Arc::downgrade(session.inner()));
@@ -296,8 +326,31 @@ impl Gate {
         Err(error)
     }
 
-    /// Applies what an opening asks for to the session's state, and records it.
+    /// Applies what an opening asks for to the session's state, and records it. Where another process
+    /// changes the session before that, it is decided anew.
     fn admit(
+        &self,
+        id: &SessionId,
+        agent: &AgentId,
+        state: &mut SessionState,
+        taint: Classification,
+        ceiling: Classification,
+    ) -> Result<()> {
+        for _ in 0..CHANGES {
+            match self.try_admit(id, agent, state, taint, ceiling) {
+                Err(error) if error.kind() == ErrorKind::TaintRaised => (),
+                done => return done,
+            }
+            if let Some((owner, stored)) = self.load(id)? {
+                // The first to open the id owns it.
+                self.same_agent(id, &owner, agent, taint)?;
+                state.absorb(&stored);
+            }
+        }
+        Err(refused_at_recorded_taint())
+    }
+
+    fn try_admit(
         &self,
         id: &SessionId,
         agent: &AgentId,
@@ -323,14 +376,15 @@ impl Gate {
             return Err(error);
         }
         next.rise(taint, "opened at this level", self.now());
-        *state = next;
-        if state.recorded {
+        if next.recorded {
             let detail = String::from("resumed");
             return self.append(id, agent, act, level, Decision::Allowed, detail);
         }
-        self.record(id, agent, state, Action::Open)?;
-        // Another process may have raised the session above the ceiling meanwhile.
-        state.tighten(ceiling)
+        let stored = self.store(id, agent, &mut next, Action::Open);
+        if !matches!(&stored, Err(error) if error.kind() == ErrorKind::TaintRaised) {
+            *state = next;
+        }
+        stored
     }
 
     /// As [`settled`](Self::settled); a session at its end is refused in the audit.
@@ -462,84 +516,4 @@ impl Gate {
             detail: None,
         }
     }
-
-    /// What the store has of a session.
-    fn load(&self, id: &SessionId) -> Result<Option<(AgentId, SessionState)>> {
-        let grant = Self::host(Namespace::SESSION, Some(Namespace::SESSION_OWNER.parse()?));
-        SessionState::from_history(&self.provider.history(&grant, &id.as_str().parse()?)?)
-    }
-
-    /// Takes on what another process recorded of the session.
-    fn catch_up(&self, session: &Session) -> Result<()> {
-        let mut state = session.change();
-        self.absorb(session.id(), &mut state)
-    }
-
-    fn absorb(&self, id: &SessionId, state: &mut SessionState) -> Result<()> {
-        if let Some((_, stored)) = self.load(id)? {
-            state.absorb(&stored);
-        }
-        Ok(())
-    }
-
-    /// Writes the session's record, unless the store has it already.
-    fn record(
-        &self,
-        id: &SessionId,
-        agent: &AgentId,
-        state: &mut SessionState,
-        action: Action,
-    ) -> Result<()> {
-        for _ in Classification::ALL {
-            if state.recorded {
-                return Ok(());
-            }
-            let record = NewRecord {
-                key: id.as_str().parse()?,
-                content: state.to_content(agent)?,
-                tags: Vec::new(),
-                expires_at: None,
-                lineage_id: Uuid::new_v4(),
-            };
-            let grant = WriteGrant {
-                writing: Writing {
-                    read: ReadGrant {
-                        namespace: Namespace::SESSION,
-                        agent: Namespace::SESSION_OWNER.parse()?,
-                        level: state.taint,
-                        now: self.now(),
-                    },
-                    session: id.clone(),
-                    actor: agent.clone(),
-                    action,
-                    detail: state.raises.last().map(|raise| raise.reason.clone()),
-                },
-                _hold: None,
-            };
-            match self.provider.save(&grant, &[record]) {
-                Err(error) if error.kind() == ErrorKind::TaintRaised => {
-                    self.absorb(id, state)?;
-                    state.refuse_above_ceiling()?;
-                }
-                Err(error) => {
-                    if state.handed_out {
-                        unpoisoned(self.owed.lock()).insert(id.clone(), state.clone());
-                    }
-                    return Err(error);
-                }
-                Ok(_) => {
-                    unpoisoned(self.owed.lock()).remove(id);
-                    state.recorded = true;
-                }
-            }
-        }
-        if state.recorded {
-            return Ok(());
-        }
-        Err(refused_at_recorded_taint())
-    }
-}
-
-fn refused_at_recorded_taint() -> Error {
-    Error::internal("the provider refuses a write at the session's recorded taint")
 }

@@ -1,9 +1,11 @@
 //! Grants: what the gate allows, as values that only it can make.
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use crate::audit::{Action, Decision, Facts};
 use crate::classification::Classification;
+use crate::error::{Error, ErrorKind, Result};
 use crate::record::MemoryKey;
 use crate::session::{AgentId, SessionId, TaintHold};
 use crate::storage::Namespace;
@@ -176,6 +178,13 @@ impl WriteGrant<'_> {
         self.writing.as_read()
     }
 
+    /// For a session's own record: the lineage id of the version of it that was stored last when the gate
+    /// decided on this write; `None` if there was none. A provider refuses the write if that has changed
+    /// (clause 7 of [`StorageProvider`](crate::storage::StorageProvider)).
+    pub fn follows(&self) -> Option<Uuid> {
+        self.writing.follows
+    }
+
     /// The audit entry of having written this version of this record.
     pub fn facts(&self, key: &MemoryKey, version: u64) -> Facts {
         self.writing.facts(key, version)
@@ -202,9 +211,17 @@ impl WriteGrant<'_> {
                 actor,
                 action,
                 detail: None,
+                follows: None,
             },
             _hold: None,
         }
+    }
+
+    /// The same for a session's record after this version of it.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn following(mut self, version: Option<Uuid>) -> Self {
+        self.writing.follows = version;
+        self
     }
 }
 
@@ -216,6 +233,7 @@ pub(crate) struct Writing {
     pub(super) actor: AgentId,
     pub(super) action: Action,
     pub(super) detail: Option<String>,
+    pub(super) follows: Option<Uuid>,
 }
 
 impl Writing {
@@ -241,6 +259,20 @@ impl Writing {
 
     pub(crate) fn as_read(&self) -> &ReadGrant {
         &self.read
+    }
+
+    /// Whether it writes what the gate keeps of the session itself.
+    pub(crate) fn is_of_session(&self) -> bool {
+        *self.namespace() == Namespace::SESSION && self.agent().as_str() == Namespace::SESSION_OWNER
+    }
+
+    /// Refuses a write of the session's record that was decided on before this version of it was stored.
+    pub(crate) fn refuse_overtaken(&self, last: Option<Uuid>) -> Result<()> {
+        if !self.is_of_session() || self.follows == last {
+            return Ok(());
+        }
+        let text = "the session's record has changed since this was decided on";
+        Err(Error::new(ErrorKind::TaintRaised, text))
     }
 
     pub(crate) fn facts(&self, key: &MemoryKey, version: u64) -> Facts {

@@ -95,3 +95,19 @@ impl fmt::Debug for Tag {
         write!(f, "Tag({} bytes)", self.text.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Tag;
+
+    /// U+0345 becomes a letter in upper case, and then its place counts.
+    #[test]
+    fn case_makes_no_other_tag_where_a_mark_becomes_a_letter() {
+        let spellings = ["a\u{345}\u{329}", "a\u{329}\u{345}"];
+        let [one, other] = spellings.map(|text| text.parse::<Tag>().unwrap());
+        assert_eq!(one, other);
+        for text in [one.as_str().to_uppercase(), one.as_str().to_lowercase()] {
+            assert_eq!(text.parse::<Tag>().unwrap(), one, "{text:?}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::{AgentId, Raise};
 use crate::classification::Classification;
@@ -18,6 +19,8 @@ pub(crate) struct SessionState {
     pub(crate) taint: Classification,
     pub(crate) ceiling: Classification,
     pub(crate) raises: Vec<Raise>,
+    /// The version of its record that was stored last, as far as is known.
+    pub(crate) last: Option<Uuid>,
     /// Whether the store has this state.
     pub(crate) recorded: bool,
     /// Whether the host has a handle of the session.
@@ -42,6 +45,7 @@ impl SessionState {
             taint: Classification::Public,
             ceiling: Classification::Restricted,
             raises: Vec::new(),
+            last: None,
             recorded: false,
             handed_out: false,
             is_view: false,
@@ -132,6 +136,7 @@ impl SessionState {
             self.raises.clone_from(&stored.raises);
         }
         self.ceiling = self.ceiling.meet(stored.ceiling);
+        self.last = stored.last;
         let same = (self.taint, self.ceiling) == (stored.taint, stored.ceiling);
         self.recorded = same && stored.recorded;
     }
@@ -153,7 +158,10 @@ impl SessionState {
     /// names, so no later record can lower it.
     pub(crate) fn from_history(versions: &[Version]) -> Result<Option<(AgentId, Self)>> {
         let mut owner = None;
-        let mut state = Self::new();
+        let mut state = Self {
+            last: versions.first().map(|version| version.memory.lineage_id),
+            ..Self::new()
+        };
         for version in versions.iter().rev() {
             let level = version.memory.classification;
             let stored: Stored = serde_json::from_str(&version.memory.content).map_err(|_| {

@@ -374,7 +374,13 @@ impl State {
                 "the session's recorded taint is above the write's level",
             ));
         }
-        Ok(())
+        let versions = recorded
+            .into_iter()
+            .flat_map(|slot| slot.levels.values().flatten());
+        let last = versions.max_by_key(|row| row.order);
+        grant
+            .writing()
+            .refuse_overtaken(last.map(|row| row.version.memory.lineage_id))
     }
 
     /// Adds an entry to the audit (clause 17).

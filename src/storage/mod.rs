@@ -74,7 +74,10 @@ use crate::search::analysis::Language;
 ///    at a level above the grant's fails with
 ///    [`TaintRaised`](crate::ErrorKind::TaintRaised) and changes nothing. (Session records have the
 ///    session id as their key and are written with
-///    [`SESSION_OWNER`](Namespace::SESSION_OWNER) as their agent.)
+///    [`SESSION_OWNER`](Namespace::SESSION_OWNER) as their agent.) So does a save of the session's own
+///    record unless the version of it that was stored last, at whatever level, is the one that the grant
+///    [`follows`](WriteGrant::follows): of two processes that change one session at once, the second
+///    decides anew.
 /// 8. **Delete.** `delete` acts on a record that is live, unexpired and at exactly the grant's level;
 ///    else it changes nothing, and answers [`Deletion::WrongLevel`] with the visible record's level
 ///    if a lower one is visible, or [`Deletion::NotFound`]. A deleted record is not live any more;

@@ -51,7 +51,8 @@ impl Host {
         }
     }
 
-    /// Every version of a key at every level: live, superseded and deleted, newest first.
+    /// Every version of a key at every level: live, superseded and deleted, the last stored first. What
+    /// was imported was stored then, however old it is.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) or

@@ -1,5 +1,7 @@
 //! Backups while others write, and their way back.
 
+mod races;
+
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use strandline::search::analysis::Language;
 use strandline::{Draft, Error, ErrorKind, MemoryStore};
 
 use crate::keyed;
-use crate::power::{draft, lost, open_full};
+use crate::power::{draft, export, lost, open_full, purge};
 use crate::{child, disk};
 
 /// What there is to do, each with the name under which it is looked for. It stops at nothing.
@@ -48,17 +49,61 @@ fn work(path: &Path, said: &mut BTreeSet<String>) -> (Option<MemoryStore>, Vec<E
     (Some(store), errors)
 }
 
+/// What the host does with a store that there is: it takes over another one's memories, removes old versions,
+/// and sets another language.
+fn keep(path: &Path, said: &mut BTreeSet<String>) -> (Option<MemoryStore>, Vec<Error>) {
+    let mut errors = Vec::new();
+    let store = match keyed::open(path) {
+        Ok(store) => store,
+        Err(error) => return (None, vec![error]),
+    };
+    let mut note = |name: &str, done: Result<(), Error>| match done {
+        Ok(()) => drop(said.insert(name.to_owned())),
+        Err(error) => errors.push(error),
+    };
+    let imported = store.host().import(export(0).as_bytes());
+    note("import 0", imported.map(drop));
+    note("purge 0", purge(&store, 0));
+    let german = keyed::builder().language(Language::German);
+    note("language 0", german.open(path).map(drop));
+    (Some(store), errors)
+}
+
 #[test]
 #[ignore = "run by other tests in a process of its own"]
 fn child_works_on_a_broken_disk() {
+    if let Some((root, how)) = child::arguments() {
+        at_each_call(&root, &how, &BTreeSet::new(), work);
+    }
+}
+
+#[test]
+#[ignore = "run by other tests in a process of its own"]
+fn child_keeps_a_store_on_a_broken_disk() {
     let Some((root, how)) = child::arguments() else {
         return;
     };
+    let (path, mut said) = (root.join("memory.db"), BTreeSet::new());
+    drop(work(&path, &mut said));
+    said.remove("backup 0");
+    said.remove("rekey 0");
+    at_each_call(&root, &how, &said, keep);
+}
+
+/// What is done with a store at a path: what of it was acknowledged, and what failed.
+type Work = fn(&Path, &mut BTreeSet<String>) -> (Option<MemoryStore>, Vec<Error>);
+
+/// Does it anew for each of its calls, which fails; with a copy of the store that is in the folder, if there is
+/// one, and of which this was acknowledged.
+fn at_each_call(root: &Path, how: &str, before: &BTreeSet<String>, work: Work) {
     let mut failed = [0; 6];
     for n in 1.. {
         let folder = root.join(n.to_string());
         fs::create_dir(&folder).unwrap();
-        let (path, mut said) = (folder.join("memory.db"), BTreeSet::new());
+        let (path, mut said) = (folder.join("memory.db"), before.clone());
+        if !before.is_empty() {
+            fs::copy(root.join("memory.db"), &path).unwrap();
+        }
         disk::tell(&format!("fail/{n}/{how}"));
         let (store, errors) = work(&path, &mut said);
         let answer = disk::tell("fail/0/0/0");
@@ -71,8 +116,6 @@ fn child_works_on_a_broken_disk() {
             let is_typed = match error.kind() {
                 ErrorKind::Io | ErrorKind::Full => true,
                 ErrorKind::Corrupt | ErrorKind::ReadOnly => how.starts_with("5/"),
-                // SQLCipher takes one that fails for a wrong key.
-                ErrorKind::NotAStore | ErrorKind::WrongKey => keyed::IS_ON && how.starts_with("5/"),
                 _ => false,
             };
             assert!(is_typed, "call {n}, {how}: {error:?}");
@@ -99,8 +142,11 @@ fn child_works_on_a_broken_disk() {
 
 /// The failed calls by kind: opening, reading, writing, syncing, cutting, removing.
 fn failures(how: &str) -> Vec<u64> {
+    failures_of("broken_disk::child_works_on_a_broken_disk", how)
+}
+
+fn failures_of(test: &str, how: &str) -> Vec<u64> {
     let (tools, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let test = "broken_disk::child_works_on_a_broken_disk";
     let mut command = child::command(test, folder.path(), how);
     disk::watched(&mut command, tools.path(), folder.path(), None);
     child::run_all([command]);
@@ -133,4 +179,60 @@ fn a_full_disk_at_any_call_breaks_nothing() {
 
         assert!(failed[2] > 50 && failed[3] > 5, "{failed:?}");
     }
+}
+
+#[test]
+fn no_failure_of_the_disk_breaks_an_import_a_purge_or_a_change_of_the_language() {
+    let test = "broken_disk::child_keeps_a_store_on_a_broken_disk";
+    for how in [
+        format!("{EIO}/0"),
+        format!("{EIO}/1"),
+        format!("{ENOSPC}/1"),
+    ] {
+        let failed = failures_of(test, &how);
+
+        assert!(failed[2] > 10 && failed[3] > 3, "{failed:?}");
+    }
+}
+
+/// A store that is new, one that was closed, and one whose WAL a crash left.
+#[test]
+#[ignore = "run by other tests in a process of its own"]
+fn child_opens_on_a_full_disk() {
+    let Some((root, _)) = child::arguments() else {
+        return;
+    };
+    let path = |name: &str| root.join(name).join("memory.db");
+    for name in ["new", "closed", "left"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    let mut said = BTreeSet::new();
+    let (store, _) = work(&path("closed"), &mut said);
+    for file in ["memory.db", "memory.db-wal"] {
+        fs::copy(root.join("closed").join(file), root.join("left").join(file)).unwrap();
+    }
+    drop(store);
+    said.retain(|what| !what.starts_with("backup") && !what.starts_with("rekey"));
+    for name in ["new", "closed", "left"] {
+        disk::tell("fail/1/28/1");
+        let opened = keyed::open(path(name)).and_then(|store| store.session("s", "agent").open());
+        disk::tell("fail/0/0/0");
+        let error = opened.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Full, "{name}: {error:?}");
+        let acknowledged = if name == "new" {
+            &BTreeSet::new()
+        } else {
+            &said
+        };
+        assert_eq!(lost(&root.join(name), acknowledged), 0, "{name}");
+    }
+}
+
+#[test]
+fn opening_on_a_full_disk_says_so_and_works_once_there_is_space() {
+    let (tools, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let test = "broken_disk::child_opens_on_a_full_disk";
+    let mut command = child::command(test, folder.path(), "");
+    disk::watched(&mut command, tools.path(), folder.path(), None);
+    child::run_all([command]);
 }

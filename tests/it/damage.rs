@@ -500,6 +500,37 @@ fn move_behind_the_indexes(path: &Path) {
     }
 }
 
+/// A header of an unknown format once was a fault of this crate.
+#[test]
+fn no_byte_of_the_header_is_taken_for_a_fault_of_this_crate() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    drop(open(&path).unwrap());
+    let whole = fs::read(&path).unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    for (place, byte) in (16..100).flat_map(|place| [0, 1, 5, 255].map(|byte| (place, byte))) {
+        let mut bytes = whole.clone();
+        bytes[place] = byte;
+        fs::write(&path, bytes).unwrap();
+        let done = open(&path).and_then(|(store, sessions)| {
+            store.save(&sessions[1], Draft::new("k", "v"))?;
+            store.search(&sessions[1], Search::new("v")).map(drop)
+        });
+        if let Err(error) = done {
+            assert_ne!(
+                error.kind(),
+                ErrorKind::Internal,
+                "{place} {byte}: {error:?}"
+            );
+            kinds.insert(error.kind().code());
+        }
+        for ending in ["-wal", "-shm"] {
+            drop(fs::remove_file(path.with_extension(format!("db{ending}"))));
+        }
+    }
+    assert!(kinds.contains(if keyed::IS_ON { "wrong_key" } else { "corrupt" }));
+}
+
 /// What goes on from the rows that it has seen must not go round where they stay.
 #[test]
 fn nothing_goes_round_in_a_damaged_file() {
@@ -515,7 +546,7 @@ fn nothing_goes_round_in_a_damaged_file() {
         let erased = host.erase_agent("agent");
         done.send((found, erased)).unwrap();
     });
-    let ended = ended.recv_timeout(std::time::Duration::from_secs(60));
+    let ended = ended.recv_timeout(std::time::Duration::from_secs(300));
     let (found, erased) = ended.expect("it goes round");
     assert_ne!(found, []);
     assert_eq!(erased.unwrap_err().kind(), ErrorKind::Corrupt);

@@ -79,7 +79,8 @@ ssize_t readlink(const char *path, char *out, size_t size) {
 static int opened(const char *path, int flags, mode_t mode) {
     REAL(int, "open64", const char *, int, ...);
     const char *known = below(path);
-    if (fail_with == ENOSPC && !(flags & O_CREAT)) { /* takes no space */ }
+    int is_there = !(flags & O_CREAT) || !access(path, F_OK);
+    if (fail_with == ENOSPC && is_there) { /* takes no space */ }
     else if (fails(OPEN, known)) return -1;
     int is_new = known && (flags & O_CREAT) && access(path, F_OK);
     int fd = real(path, flags, mode);

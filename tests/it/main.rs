@@ -27,6 +27,7 @@ mod disk;
 #[cfg(feature = "sqlcipher")]
 mod encryption;
 mod erasure;
+mod explain;
 mod export;
 mod failing;
 mod faults;

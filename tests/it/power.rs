@@ -6,17 +6,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use strandline::audit::Verification;
+use strandline::search::analysis::Language;
 use strandline::storage::{Durability, VersionState};
-use strandline::{Classification, Draft, MemoryStore, Session};
+use strandline::{Classification, Draft, MemoryStore, Session, StoreBuilder};
 
 use crate::keyed;
-use crate::sound::assert_sound;
+use crate::sound::{assert_sound, language};
 use crate::{child, disk};
 
 const ROUNDS: usize = 10;
 
 fn open(path: &Path, durability: Durability) -> (MemoryStore, Session) {
-    let builder = keyed::builder().durability(durability);
+    open_by(keyed::builder().durability(durability), path)
+}
+
+fn open_by(builder: StoreBuilder, path: &Path) -> (MemoryStore, Session) {
     let store = builder.open(path).unwrap();
     let session = store
         .session("s", "agent")
@@ -33,6 +37,44 @@ pub(crate) fn open_full(path: &Path) -> (MemoryStore, Session) {
 pub(crate) fn draft(key: &str, round: usize) -> Draft {
     let text = format!("number {round} of many, {}", "some words ".repeat(50));
     Draft::new(format!("{key} {round}"), text).tag("Some tag")
+}
+
+/// An export of two memories, of which one has ended.
+pub(crate) fn export(round: usize) -> String {
+    let mut lines = String::from("{\"format\":\"strandline\",\"version\":1}\n");
+    for version in 1..=2 {
+        let ended = (version == 1).then_some("2026-01-02T00:00:00Z");
+        let line = serde_json::json!({
+            "namespace": "memory", "agent": "agent", "key": format!("imported {round}"),
+            "classification": "INTERNAL", "version": version, "content": "some words of elsewhere",
+            "tags": ["Some tag"], "created_at": "2026-01-01T00:00:00Z",
+            "updated_at": format!("2026-01-0{version}T00:00:00Z"), "expires_at": null,
+            "session": "elsewhere", "lineage_id": uuid::Uuid::new_v4(),
+            "state": if ended.is_some() { "superseded" } else { "live" }, "ended_at": ended,
+        });
+        lines.push_str(&format!("{line}\n"));
+    }
+    lines
+}
+
+/// The language that the file is set to in a round; no two rounds have the same.
+fn language_in(round: usize) -> Language {
+    if round < 4 {
+        Language::German
+    } else {
+        Language::Hungarian
+    }
+}
+
+/// Of what one agent has, removes all that has ended, which is one version of a key.
+pub(crate) fn purge(store: &MemoryStore, round: usize) -> strandline::Result<()> {
+    let session = store.session("another's", "tidy").open()?;
+    for _ in 0..2 {
+        store.save(&session, draft("purged", round))?;
+    }
+    let later = "2100-01-01T00:00:00Z".parse().unwrap();
+    assert_eq!(store.host().purge_agent("tidy", later)?.versions, 1);
+    Ok(())
 }
 
 #[test]
@@ -66,9 +108,17 @@ fn child_works() {
                 let erased = store.host().erase("agent", &format!("erased {round}"));
                 assert_eq!(erased.unwrap().versions, 1);
                 said("erase", round);
+                purge(&store, round).unwrap();
+                said("purge", round);
             }
-            // The WAL begins anew, over its old frames.
-            1 => checkpoint(&path, durability),
+            1 => {
+                // The WAL begins anew, over its old frames.
+                checkpoint(&path, durability);
+                let lines = export(round);
+                let report = store.host().import(lines.as_bytes()).unwrap();
+                assert_eq!(report.imported, 2);
+                said("import", round);
+            }
             2 => {
                 let copy = path.with_file_name(format!("copy-{round}"));
                 store.host().backup(&copy, |_| ()).unwrap();
@@ -77,7 +127,9 @@ fn child_works() {
             }
             3 => {
                 drop((session, store));
-                (store, session) = open(&path, durability);
+                let builder = keyed::builder().durability(durability);
+                (store, session) = open_by(builder.language(language_in(round)), &path);
+                said("language", round);
             }
             _ => (),
         }
@@ -311,6 +363,10 @@ pub(crate) fn lost(folder: &Path, said: &BTreeSet<String>) -> usize {
     for round in 0..ROUNDS {
         assert_eq!(has("first", round), has("second", round), "half a batch");
     }
+    for round in 0..ROUNDS {
+        let imported = host.history("agent", &format!("imported {round}"));
+        assert!([0, 2].contains(&imported.unwrap().len()), "half an import");
+    }
     let shared = host.history("agent", "shared").unwrap();
     let is_there = |said: &str| {
         let (what, round) = said.split_once(' ').unwrap();
@@ -330,6 +386,15 @@ pub(crate) fn lost(folder: &Path, said: &BTreeSet<String>) -> usize {
                 .first()
                 .is_some_and(|v| v.state == VersionState::Deleted),
             "erase" => !has("erased", round),
+            "purge" => {
+                let key = format!("purged {round}");
+                host.history("tidy", &key).unwrap().len() == 1
+            }
+            "import" => has("imported", round),
+            "language" => {
+                let now = language(&keyed::raw(&path).unwrap());
+                now == language_in(round) || now == language_in(round + 4)
+            }
             _ => is_backup_whole(&folder.join(format!("copy-{round}"))),
         }
     };

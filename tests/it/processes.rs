@@ -1,12 +1,12 @@
 //! Several processes, and many threads, on one file.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use strandline::storage::{Durability, VersionState};
@@ -175,16 +175,16 @@ fn a_save_waits_for_another_process_and_says_so_when_it_may_not() {
         .open(&path)
         .unwrap();
     let hasty_session = hasty.session("hasty", "agent").open().unwrap();
-    let mut holder = child::command("processes::child_holds_the_lock", &path, "2000");
+    let mut holder = child::command("processes::child_holds_the_lock", &path, "");
     let mut holder = holder.spawn().unwrap();
-    child::go(&mut holder);
+    let mut told = holder.stdin.take().unwrap();
+    told.write_all(b"go\n").unwrap();
     holder
         .stderr
         .as_mut()
         .unwrap()
         .read_exact(&mut [0])
         .unwrap();
-    let start = Instant::now();
 
     let error = hasty
         .save(&hasty_session, Draft::new("k", "v"))
@@ -193,11 +193,13 @@ fn a_save_waits_for_another_process_and_says_so_when_it_may_not() {
     assert!(error.is_retryable());
     assert!(hasty.get(&hasty_session, "k").unwrap().is_none());
 
-    store.save(&session, Draft::new("k", "v")).unwrap();
-    assert!(
-        start.elapsed() > Duration::from_secs(1),
-        "nothing held the lock"
-    );
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| store.save(&session, Draft::new("k", "v")).map(drop));
+        thread::sleep(Duration::from_millis(200));
+        assert!(!waits.is_finished(), "it didn't wait");
+        drop(told);
+        waits.join().unwrap().unwrap();
+    });
     assert!(holder.wait().unwrap().success());
     hasty
         .save(&hasty_session, Draft::new("k", "later"))
@@ -207,13 +209,14 @@ fn a_save_waits_for_another_process_and_says_so_when_it_may_not() {
 #[test]
 #[ignore = "run by other tests in a process of its own"]
 fn child_holds_the_lock() {
-    let Some((path, milliseconds)) = child::arguments() else {
+    let Some((path, _)) = child::arguments() else {
         return;
     };
     let db = keyed::raw(path).unwrap();
     db.execute_batch("BEGIN IMMEDIATE").unwrap();
     child::say("held");
-    thread::sleep(Duration::from_millis(milliseconds.parse().unwrap()));
+    // Until it is told that this is enough.
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     db.execute_batch("ROLLBACK").unwrap();
 }
 

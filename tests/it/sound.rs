@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use strandline::search::analysis::Analysis;
+use strandline::search::analysis::{Analysis, Language};
 use strandline::search::round_frequency;
 
 use crate::keyed;
@@ -42,6 +42,7 @@ type Stats = BTreeMap<i64, i64>;
 fn assert_index(db: &Connection) {
     let (mut terms, mut stats) = (Terms::new(), Stats::new());
     let mut tags = Vec::new();
+    let analysis = Analysis::new(language(db));
     let sql = "SELECT key, tags, content, doc, scope, level, id FROM records WHERE state = 0";
     let mut select = db.prepare(sql).unwrap();
     let mut rows = select.query([]).unwrap();
@@ -51,7 +52,7 @@ fn assert_index(db: &Connection) {
         let own_tags: Vec<strandline::Tag> = serde_json::from_str(&text(1)).unwrap();
         let (key, content, doc) = (text(0), text(2), number(3));
         let names = own_tags.iter().map(strandline::Tag::as_str);
-        let found = Analysis::default().document(&key, names, &content);
+        let found = analysis.document(&key, names, &content);
         for (term, count) in found.counts {
             let rows = terms.entry(term).or_default();
             rows.push(doc);
@@ -78,6 +79,18 @@ fn assert_index(db: &Connection) {
     assert_eq!(indexed_terms(db), terms);
     assert_eq!(index_stats(db), stats);
     assert_eq!(record_tags(db), tags);
+}
+
+/// The language of the file's index.
+pub(crate) fn language(db: &Connection) -> Language {
+    let letters = count(db, "SELECT value FROM meta WHERE name = 'language'");
+    let is_it = |language: &&Language| {
+        let [first, second] = *language.code().as_bytes() else {
+            return false;
+        };
+        i64::from(first) * 256 + i64::from(second) == letters
+    };
+    *Language::ALL.iter().find(is_it).unwrap()
 }
 
 fn indexed_terms(db: &Connection) -> Terms {

@@ -333,6 +333,13 @@ fn what_is_no_such_database_is_refused() {
     drop(db);
     assert_eq!(kind(), ErrorKind::NotAStore);
     fs::remove_file(&path).unwrap();
+    // A header of a format that SQLite doesn't have.
+    let (_folder, sound) = database(&[("a", "b")]);
+    let mut bytes = fs::read(sound).unwrap();
+    bytes[44..48].copy_from_slice(&[0x6d, 0x65, 0x6d, 0x6f]);
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(kind(), ErrorKind::Corrupt);
+    fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert_eq!(kind(), ErrorKind::NotAStore);
 }

@@ -18,6 +18,7 @@ use rusqlite::backup::{Backup, StepResult};
 use super::key::{self, EncryptionKey};
 use super::open;
 use super::partial::{Partial, refuse_taken};
+use super::pool::Pool;
 use super::rows::unexpected;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{BackupProgress, Namespace};
@@ -29,7 +30,7 @@ const PAGES: i32 = 256;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn run(
-    store: &Path,
+    store: &Pool,
     target: &Path,
     key: Option<&EncryptionKey>,
     on_progress: &mut dyn FnMut(BackupProgress),
@@ -37,25 +38,25 @@ pub(super) fn run(
     let target = open::absolute(target)?;
     refuse_taken(&target)?;
     let partial = Partial::beside(&target)?;
-    let count = copy(store, partial.path(), key, on_progress)
+    let count = store
+        .apart(|from| copy(&from, partial.path(), key, on_progress))
         .map_err(|error| open::named(&target, &error))?;
     partial.put_new()?;
     Ok(count)
 }
 
 fn copy(
-    store: &Path,
+    from: &Connection,
     to: &Path,
     key: Option<&EncryptionKey>,
     on_progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<u64> {
-    let from = key::open(store, key)?;
     from.busy_timeout(PATIENCE)?;
     from.pragma_update(None, "query_only", "ON")?;
     from.execute_batch("BEGIN")?;
-    let count = count(&from)?;
+    let count = count(from)?;
     let mut copy = open_copy(to, key)?;
-    copy_pages(&from, &mut copy, on_progress)?;
+    copy_pages(from, &mut copy, on_progress)?;
     from.execute_batch("COMMIT")?;
     // The copied header asks for a WAL. Without one the file can be read where nothing can be written.
     copy.pragma_update(None, "journal_mode", "OFF")?;

@@ -49,6 +49,9 @@ pub(super) fn index_damaged() -> Error {
     })
 }
 
+/// What SQLite says of a header that no SQLite wrote.
+const UNKNOWN_FORMAT: &str = "unsupported file format";
+
 /// What SQLite says of a sum of numbers that are too large.
 const OVERFLOW: &str = "integer overflow";
 
@@ -120,6 +123,10 @@ fn from_code(failure: rusqlite::ffi::Error, message: &str) -> Error {
         _ if is_of_schema(message) => (
             ErrorKind::Corrupt,
             "the store's file lacks a table or an index that it must have",
+        ),
+        _ if message == UNKNOWN_FORMAT => (
+            ErrorKind::Corrupt,
+            "the file's header names a format that SQLite doesn't have",
         ),
         _ if message == OVERFLOW => (
             ErrorKind::Corrupt,

@@ -33,9 +33,20 @@ const WRITES: usize = 64;
 const JOINING: Duration = Duration::from_millis(20);
 
 /// The writes that wait for a leader.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Group {
     queue: Mutex<Queue>,
+    /// [`JOINING`], but in a test that no clock may end.
+    pub(super) joining: Duration,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self {
+            queue: Mutex::default(),
+            joining: JOINING,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -202,7 +213,7 @@ impl Leader<'_> {
             Err(error) => return self.fail(&error),
         };
         let start = Instant::now();
-        while takes_more(self.taken.len(), start.elapsed()) {
+        while takes_more(self.taken.len(), start.elapsed(), self.group.joining) {
             let Some(job) = self.take() else { break };
             if job.run(db) == Ran::Spoilt {
                 drop(transaction);
@@ -262,8 +273,8 @@ impl Leader<'_> {
 
 /// Whether a leader that has taken so many takes the next. The first is its own: it is done however long
 /// the thread was kept from running, or else nobody would ever lead again.
-pub(super) fn takes_more(taken: usize, since: Duration) -> bool {
-    taken == 0 || (taken < WRITES && since < JOINING)
+pub(super) fn takes_more(taken: usize, since: Duration, joining: Duration) -> bool {
+    taken == 0 || (taken < WRITES && since < joining)
 }
 
 impl Drop for Leader<'_> {

@@ -493,7 +493,7 @@ impl StorageProvider for Sqlite {
         on_progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<u64> {
         self.pool.refuse_read_only()?;
-        backup::run(&self.path, path, self.options.key(), on_progress)
+        backup::run(&self.pool, path, self.options.key(), on_progress)
     }
 
     fn holdings(&self, grant: &HostGrant, now: DateTime<Utc>) -> Result<Vec<Holding>> {

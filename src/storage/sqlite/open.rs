@@ -217,7 +217,7 @@ impl Identity {
     }
 
     /// Where the system has no such numbers, it doesn't let a file be deleted that is open either.
-    fn of_info(info: Option<&fs::Metadata>) -> Self {
+    pub(super) fn of_info(info: Option<&fs::Metadata>) -> Self {
         #[cfg(unix)]
         return Self(info.map(|info| {
             use std::os::unix::fs::MetadataExt as _;

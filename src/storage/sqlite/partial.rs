@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::open::{io_error, is_in_use, named, new_file};
+use super::open::{Identity, io_error, is_in_use, named, new_file};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What SQLite may keep beside a database.
@@ -93,6 +93,14 @@ impl Partial {
     }
 
     fn put(self, place: impl Fn(&Path, &Path) -> std::io::Result<()>) -> Result<()> {
+        let is_ours = self
+            .file
+            .metadata()
+            .is_ok_and(|info| Identity::of_info(Some(&info)) == Identity::of(&self.path));
+        if !is_ours {
+            let text = "the file in the making was removed or replaced before it was complete";
+            return Err(named(&self.place, &Error::new(ErrorKind::Io, text)));
+        }
         let done = self
             .file
             .sync_all()

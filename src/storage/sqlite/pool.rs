@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::SqliteOptions;
 use super::group::{Group, Leader};
 use super::open::{self, Identity, InUse, Opened};
 use super::read_only::{self, Stamp};
 use super::rows::page_size;
 use super::watch::Watch;
+use super::{SqliteOptions, key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::unpoisoned;
 
@@ -121,7 +121,7 @@ impl Pool {
             transaction.commit()?;
             Ok(result)
         };
-        let result = self.noting_spoilt(attempt());
+        let result = self.explained(self.noting_spoilt(attempt()));
         if result.is_ok() {
             self.limit_wal(&mut writer);
         }
@@ -209,7 +209,7 @@ impl Pool {
             leader.write(|| self.begin(&writer), end, &writer.db);
             self.limit_wal(&mut writer);
         });
-        self.noting_spoilt(result)
+        self.explained(self.noting_spoilt(result))
     }
 
     /// Begins to write, when other processes let it.
@@ -264,6 +264,10 @@ impl Pool {
 
     /// Runs `work`, which is one statement and so sees one snapshot anyway.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.explained(self.read_raw(work))
+    }
+
+    fn read_raw<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut reader = self.reader()?;
         self.look()?;
         let result = work(reader.db.as_ref().ok_or_else(no_connection)?);
@@ -276,7 +280,10 @@ impl Pool {
 
     /// Runs `work` on a connection that is closed afterwards.
     pub(super) fn apart<T>(&self, work: impl FnOnce(Connection) -> Result<T>) -> Result<T> {
-        let result = work(self.connect()?);
+        let db = self.connect()?;
+        // Another file may have taken its place.
+        self.file.check(&self.path)?;
+        let result = self.explained(work(db));
         self.refuse_thawed()?;
         result
     }
@@ -297,10 +304,12 @@ impl Pool {
     }
 
     fn connect(&self) -> Result<Connection> {
-        if self.frozen.is_some() {
-            return read_only::connect_frozen(&self.path, &self.options);
-        }
-        open::connect(&self.path, &self.options)
+        let connected = if self.frozen.is_some() {
+            read_only::connect_frozen(&self.path, &self.options)
+        } else {
+            open::connect(&self.path, &self.options)
+        };
+        self.explained(connected)
     }
 
     /// Refuses to read a file that is no longer at its path, if it's time to look.
@@ -311,6 +320,16 @@ impl Pool {
             self.seen.store(now, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// The result. A store that was opened with its key is no other file by now: where SQLCipher finds no
+    /// database in it, it says whether that is the disk's fault.
+    fn explained<T>(&self, result: Result<T>) -> Result<T> {
+        let key = self.options.key();
+        match result {
+            Err(error) if key.is_some() => Err(key::explained(error, &self.path, key)),
+            result => result,
+        }
     }
 
     /// Whether the connection is of no use after the error. SQLCipher reads nothing more by one that has come

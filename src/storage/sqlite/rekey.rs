@@ -41,7 +41,7 @@ pub(crate) fn rekey(
         .map_err(named)?;
     let expected = examine(&db, &path, old).map_err(named)?;
     let copy = Partial::beside(&path)?;
-    copy_tables(&db, copy.path(), new).map_err(named)?;
+    copy_tables(&db, copy.path(), new).map_err(|error| named(key::explained(error, &path, old)))?;
     if restore::check(copy.path(), new).map_err(named)? != expected {
         let text = "the copy of the other key lacks versions; nothing was changed";
         return Err(named(Error::internal(text)));
@@ -54,9 +54,10 @@ pub(crate) fn rekey(
 
 /// Refuses what is no whole store of ours. How many versions it holds.
 fn examine(db: &Connection, path: &Path, key: Option<&EncryptionKey>) -> Result<u64> {
-    schema::refuse_all_but_ours(db).map_err(|error| key::explained(error, path, key))?;
-    restore::check_pages(db)?;
-    count(db)
+    schema::refuse_all_but_ours(db)
+        .and_then(|()| restore::check_pages(db))
+        .and_then(|_| count(db))
+        .map_err(|error| key::explained(error, path, key))
 }
 
 fn copy_tables(db: &Connection, to: &Path, key: Option<&EncryptionKey>) -> Result<()> {

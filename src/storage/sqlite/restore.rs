@@ -17,6 +17,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::backup::count;
 use super::key::{self, EncryptionKey};
+use super::open::Identity;
 use super::partial::{Partial, remove_sidecars, sidecars};
 use super::rows::page_size;
 use super::{SqliteOptions, open, reindex, schema};
@@ -46,11 +47,20 @@ pub(crate) fn restore(backup: &Path, target: &Path, options: &SqliteOptions) -> 
         .and_then(|mut from| io::copy(&mut from, copy.file()))
         .map_err(|error| refused(open::io_error(&backup, &error)))?;
     let count = check(copy.path(), key).map_err(refused)?;
-    let lock = lock(&target, key).map_err(|error| open::named(&target, &error))?;
-    remove_sidecars(&target)
-        .map_err(|error| open::named(&target, &open::io_error(&target, &error)))?;
-    copy.replace()?;
-    drop(lock);
+    match lock(&target, key).map_err(|error| open::named(&target, &error))? {
+        Some(lock) => {
+            remove_sidecars(&target)
+                .map_err(|error| open::named(&target, &open::io_error(&target, &error)))?;
+            copy.replace()?;
+            drop(lock);
+        }
+        None => {
+            remove_sidecars(&target)
+                .map_err(|error| open::named(&target, &open::io_error(&target, &error)))?;
+            // Whoever made a store there meanwhile keeps it.
+            copy.put_new()?;
+        }
+    }
     Ok(count)
 }
 
@@ -68,11 +78,15 @@ fn refuse_unfinished(backup: &Path) -> Result<()> {
 
 /// Refuses what is no whole store of ours. How many versions it holds.
 pub(super) fn check(path: &Path, key: Option<&EncryptionKey>) -> Result<u64> {
+    check_raw(path, key).map_err(|error| key::explained(error, path, key))
+}
+
+fn check_raw(path: &Path, key: Option<&EncryptionKey>) -> Result<u64> {
     let db = key::open(path, key)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     open::refuse_code(&db)?;
     db.pragma_update(None, "cell_size_check", "ON")?;
-    schema::refuse_all_but_ours(&db).map_err(|error| key::explained(error, path, key))?;
+    schema::refuse_all_but_ours(&db)?;
     refuse_cut(&db, path)?;
     let is_index_sound = check_pages(&db)?;
     // A store that was closed and copied asks for a WAL.
@@ -121,6 +135,7 @@ pub(super) fn lock(target: &Path, key: Option<&EncryptionKey>) -> Result<Option<
         Err(error) => return Err(open::io_error(target, &error)),
         Ok(_) => open::check_kind(target)?,
     }
+    let file = Identity::of(target);
     let db = key::open(target, key)?;
     db.busy_timeout(PATIENCE)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -132,6 +147,11 @@ pub(super) fn lock(target: &Path, key: Option<&EncryptionKey>) -> Result<Option<
         )),
         // What is damaged is what one restores.
         Err(error) if error.kind() != ErrorKind::Corrupt => Err(key::explained(error, target, key)),
+        // Another file may have taken its place, of which nothing is locked.
+        _ if Identity::of(target) != file => Err(Error::new(
+            ErrorKind::Busy,
+            "something else was put in the place of the store meanwhile",
+        )),
         _ => Ok(Some(db)),
     }
 }

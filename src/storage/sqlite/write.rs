@@ -1,6 +1,7 @@
 //! Saves and deletions. Each runs in the transaction that the pool opened.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use uuid::Uuid;
 
 use super::audit::append;
 use super::index::{Index, IndexText};
@@ -289,8 +290,22 @@ fn refuse_stale_taint(db: &Connection, grant: &Writing) -> Result<()> {
             ErrorKind::TaintRaised,
             format!("the session's taint is {taint}, above {}", grant.level()),
         )),
+        _ if grant.is_of_session() => grant.refuse_overtaken(last_of_session(db, names)?),
         _ => Ok(()),
     }
+}
+
+/// The version of a session's record that was stored last.
+fn last_of_session(db: &Connection, names: [&str; 3]) -> Result<Option<Uuid>> {
+    let sql = "SELECT lineage FROM records
+               WHERE scope = (SELECT id FROM scopes WHERE namespace = ?1 AND agent = ?2)
+                 AND key = ?3
+               ORDER BY id DESC LIMIT 1";
+    let last: Option<[u8; 16]> = db
+        .prepare_cached(sql)?
+        .query_row(names, |row| row.get(0))
+        .optional()?;
+    Ok(last.map(Uuid::from_bytes))
 }
 
 pub(super) fn make_scope(db: &Connection, namespace: &Namespace, agent: &AgentId) -> Result<i64> {

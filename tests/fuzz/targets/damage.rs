@@ -126,6 +126,8 @@ fn read<T>(result: Result<T>) -> Option<T> {
             error.kind(),
             Corrupt
                 | NotAStore
+                // Without its first page a file may be an encrypted one.
+                | WrongKey
                 | NewerVersion
                 | NotFound
                 | WrongLevel

@@ -40,7 +40,8 @@ fn same_tag(text: &str) {
             "folding a tag twice is folding it once"
         );
     }
-    for other in [text.to_uppercase(), text.to_lowercase()] {
+    // Of its own text: U+0345 has no other case before it is in its place.
+    for other in [tag.as_str().to_uppercase(), tag.as_str().to_lowercase()] {
         let other: Tag = other.parse().expect("a tag in another case is a tag");
         assert_eq!(other.folded(), tag.folded(), "case makes no other tag");
     }

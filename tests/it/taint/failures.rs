@@ -1,8 +1,8 @@
 //! What holds where the storage fails, another process steps in, or a host rule panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use strandline::Classification::{Confidential, Internal, Public, Restricted};
 use strandline::audit::{Action, Decision, Query};
@@ -122,19 +122,16 @@ fn a_raise_that_can_not_be_recorded_outlives_its_handle() {
     );
 }
 
-/// Once readable: the handle with the ceiling took on the other's taint, and its ceiling with it.
-#[test]
-fn a_session_raised_above_its_ceiling_meanwhile_is_at_an_end() {
-    let records = Arc::new(InMemory::new());
-    let other = quick().with_provider(records.clone());
-    let capped = Arc::new(Mutex::new(None));
-    let (keep, opener) = (capped.clone(), other.clone());
+/// A store over the records in which something happens just before its next save, once armed.
+fn meddled(
+    records: &Arc<InMemory>,
+    meddle: impl Fn() -> Result<()> + Send + Sync + 'static,
+) -> (MemoryStore, Arc<AtomicBool>) {
     let armed = Arc::new(AtomicBool::new(false));
     let switch = armed.clone();
     let before_save = move || {
         if switch.swap(false, Ordering::SeqCst) {
-            let session = opener.session("s", "agent").ceiling(Internal).open()?;
-            *keep.lock().unwrap() = Some(session);
+            return meddle();
         }
         Ok(())
     };
@@ -142,24 +139,54 @@ fn a_session_raised_above_its_ceiling_meanwhile_is_at_an_end() {
         records: records.clone(),
         before_save,
     };
-    let store = quick().with_provider(Arc::new(provider));
-    let vault = store
-        .session("v", "agent")
-        .taint(Restricted)
-        .open()
-        .unwrap();
-    store.save(&vault, Draft::new("secret", "deep")).unwrap();
+    (quick().with_provider(Arc::new(provider)), armed)
+}
 
+/// Once stored: the raise went by the ceiling that it had read before.
+#[test]
+fn a_raise_above_a_ceiling_that_came_in_between_is_refused() {
+    let records = Arc::new(InMemory::new());
+    let other = quick().with_provider(records.clone());
+    let opener = other.clone();
+    let (store, armed) = meddled(&records, move || {
+        opener.session("s", "agent").ceiling(Internal).open()?;
+        Ok(())
+    });
     let session = store.session("s", "agent").open().unwrap();
     armed.store(true, Ordering::SeqCst);
-    session.raise(Restricted, "opened the vault").unwrap();
-    let capped = capped.lock().unwrap().take().unwrap();
-    assert!(other.get(&capped, "secret").unwrap().is_none());
+    let refused = session.raise(Restricted, "opened the vault").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::CeilingExceeded);
+    assert_eq!((session.taint(), session.ceiling()), (Public, Internal));
+    assert_eq!(session.raises().len(), 0);
+    let entries = other.host().audit(&Query::default()).unwrap();
+    let last = &entries[0].facts;
+    assert_eq!(
+        (last.decision, last.action, last.level),
+        (Decision::Refused, Action::Raise, Restricted)
+    );
+    let saved = store.save(&session, Draft::new("k", "v")).unwrap();
+    assert_eq!(saved.classification, Public);
+    session.raise(Internal, "opened the wiki").unwrap();
+    let resumed = quick().with_provider(records);
+    let resumed = resumed.session("s", "agent").open().unwrap();
+    assert_eq!((resumed.taint(), resumed.ceiling()), (Internal, Internal));
+}
+
+/// A rise that no one could record, and then a ceiling below it.
+#[test]
+fn a_session_above_its_ceiling_is_at_an_end() {
+    let (store, fails, records) = failing();
+    let session = store.session("s", "agent").open().unwrap();
+    fails.store(true, Ordering::SeqCst);
+    session.raise(Restricted, "opened the vault").unwrap_err();
+    fails.store(false, Ordering::SeqCst);
+    let other = quick().with_provider(records);
+    let capped = other.session("s", "agent").ceiling(Internal);
+    let capped = capped.open().unwrap();
     let refused = |error: Error| assert_eq!(error.kind(), ErrorKind::CeilingExceeded);
-    refused(other.save(&capped, Draft::new("k", "v")).unwrap_err());
-    refused(other.get(&capped, "secret").unwrap_err());
-    refused(other.search(&capped, Search::new("deep")).unwrap_err());
-    assert_eq!(capped.ceiling(), Internal);
+    refused(store.save(&session, Draft::new("k", "v")).unwrap_err());
+    refused(store.get(&session, "k").unwrap_err());
+    refused(store.search(&session, Search::new("deep")).unwrap_err());
     let entries = other.host().audit(&Query::default()).unwrap();
     let ended = entries.iter().take(3).map(|entry| &entry.facts);
     let ended: Vec<_> = ended.map(|facts| (facts.decision, facts.action)).collect();
@@ -168,8 +195,8 @@ fn a_session_raised_above_its_ceiling_meanwhile_is_at_an_end() {
         ended,
         refused_acts.map(|action| (Decision::Refused, action))
     );
-    let restarted = quick().with_provider(records);
-    assert!(restarted.session("s", "agent").open().is_err());
+    assert_eq!(capped.taint(), Public, "nothing of the rise was recorded");
+    other.save(&capped, Draft::new("k", "v")).unwrap();
 }
 
 #[test]
@@ -190,32 +217,20 @@ fn a_session_that_can_not_be_recorded_does_not_open() {
 #[test]
 fn a_ceiling_below_a_raise_that_came_in_between_is_refused() {
     let records = Arc::new(InMemory::new());
-    let meddling: Arc<Mutex<Option<MemoryStore>>> = Arc::default();
-    let meddler = meddling.clone();
-    let before_save = move || {
-        if let Some(other) = meddler.lock().unwrap().take() {
-            other.session("s", "agent").taint(Confidential).open()?;
-        }
+    let other = quick().with_provider(records.clone());
+    let (store, armed) = meddled(&records, move || {
+        other.session("s", "agent").taint(Confidential).open()?;
         Ok(())
-    };
-    let provider = Watched {
-        records: records.clone(),
-        before_save,
-    };
-    let store = quick().with_provider(Arc::new(provider));
-    store.session("s", "agent").open().unwrap();
-
-    *meddling.lock().unwrap() = Some(quick().with_provider(records));
-    let refused = store
-        .session("s", "agent")
-        .ceiling(Internal)
-        .open()
-        .unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::CeilingExceeded);
+    });
+    let session = store.session("s", "agent").open().unwrap();
+    armed.store(true, Ordering::SeqCst);
+    let refused = store.session("s", "agent").ceiling(Internal).open();
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::SessionMismatch);
     assert_eq!(
-        store.session("s", "agent").open().unwrap().taint(),
-        Confidential
+        (session.taint(), session.ceiling()),
+        (Confidential, Restricted)
     );
+    session.raise(Restricted, "opened the vault").unwrap();
 }
 
 /// Panics when this is asked for and the switch is on.

@@ -128,6 +128,40 @@ fn a_delete_too_takes_on_what_another_store_raised() {
     });
 }
 
+/// One store tightens the ceiling of a session while another raises its taint.
+#[test]
+fn no_session_ends_above_its_ceiling() {
+    on_each_provider(|open| {
+        let stores = [open(), open()];
+        let mut tightened = 0;
+        for round in 0..40 {
+            let id = format!("s-{round}");
+            let [one, other] = &stores;
+            let session = one.session(&id, "agent").open().unwrap();
+            let start = Barrier::new(2);
+            let (raised, capped) = thread::scope(|scope| {
+                let raising = scope.spawn(|| {
+                    start.wait();
+                    session.raise(Confidential, "opened the ledger")
+                });
+                let tightening = scope.spawn(|| {
+                    start.wait();
+                    other.session(&id, "agent").ceiling(Internal).open()
+                });
+                (raising.join().unwrap(), tightening.join().unwrap())
+            });
+            assert_ne!(raised.is_ok(), capped.is_ok(), "{raised:?} {capped:?}");
+            tightened += usize::from(capped.is_ok());
+            let third = open();
+            let resumed = third.session(&id, "agent").open().unwrap();
+            assert!(resumed.taint().can_flow_to(resumed.ceiling()));
+            assert_eq!(resumed.taint() == Confidential, raised.is_ok());
+            one.save(&session, Draft::new("k", "v")).unwrap();
+        }
+        eprintln!("{tightened} of 40 tightened");
+    });
+}
+
 /// Opens one id at once for two agents, each in a store of its own. Returns who got it.
 fn open_at_once(stores: &[MemoryStore; 2], id: &str) -> Vec<Result<Session, ErrorKind>> {
     let start = Barrier::new(2);
