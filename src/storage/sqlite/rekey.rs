@@ -15,8 +15,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use rusqlite::ffi::{
-    self, SQLITE_BUSY, SQLITE_CANTOPEN, SQLITE_CORRUPT, SQLITE_ERROR, SQLITE_FULL, SQLITE_IOERR,
-    SQLITE_NOMEM, SQLITE_NOTADB, SQLITE_READONLY,
+    self, SQLITE_BUSY, SQLITE_CANTOPEN, SQLITE_CONSTRAINT, SQLITE_CORRUPT, SQLITE_ERROR,
+    SQLITE_FULL, SQLITE_IOERR, SQLITE_LOCKED, SQLITE_NOMEM, SQLITE_NOTADB, SQLITE_PERM,
+    SQLITE_PROTOCOL, SQLITE_READONLY,
 };
 
 use super::backup::count;
@@ -79,9 +80,12 @@ fn copy_tables(db: &Connection, to: &Path, key: Option<&EncryptionKey>) -> Resul
     Ok(db.execute_batch("DETACH copy")?)
 }
 
-/// SQLite's text of each code that may come from a file.
-const SAID: [(&str, i32); 8] = [
+/// SQLite's text of each code that may come from a file, as its function `sqlite3ErrStr` has it.
+const SAID: [(&str, i32); 11] = [
+    ("access permission denied", SQLITE_PERM),
     ("database is locked", SQLITE_BUSY),
+    ("database table is locked", SQLITE_LOCKED),
+    ("locking protocol", SQLITE_PROTOCOL),
     ("out of memory", SQLITE_NOMEM),
     ("attempt to write a readonly database", SQLITE_READONLY),
     ("disk I/O error", SQLITE_IOERR),
@@ -91,13 +95,86 @@ const SAID: [(&str, i32); 8] = [
     ("file is not a database", SQLITE_NOTADB),
 ];
 
+fn code_of(text: &str) -> Option<i32> {
+    // With the table and the columns, as "UNIQUE constraint failed: records.doc".
+    if text.contains("constraint failed") {
+        return Some(SQLITE_CONSTRAINT);
+    }
+    let found = SAID.iter().find(|(said, _)| text == *said);
+    found.map(|(_, code)| *code)
+}
+
 /// The export runs statements of its own, and hands on what befell one of them as a text alone.
 fn with_its_code(error: rusqlite::Error) -> Error {
     if let rusqlite::Error::SqliteFailure(failure, Some(text)) = &error
         && failure.extended_code == SQLITE_ERROR
-        && let Some((_, code)) = SAID.iter().find(|(said, _)| text == said)
+        && let Some(code) = code_of(text)
     {
-        return rusqlite::Error::SqliteFailure(ffi::Error::new(*code), None).into();
+        return rusqlite::Error::SqliteFailure(ffi::Error::new(code), None).into();
     }
     error.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::sqlite::{Sqlite, SqliteOptions};
+
+    /// A store's connection to which a new file is attached, and that file.
+    fn attached() -> (tempfile::TempDir, Connection, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory.db");
+        let options = SqliteOptions::default();
+        drop(Sqlite::open(&path, &options).unwrap());
+        let db = key::open(&path, options.key()).unwrap();
+        let copy = folder.path().join("copy.db");
+        fs::write(&copy, "").unwrap();
+        let sql = options.key().unwrap().in_sql("ATTACH ?1 AS copy KEY ");
+        db.execute(&sql, [copy.to_str().unwrap()]).unwrap();
+        (folder, db, copy)
+    }
+
+    fn export(db: &Connection, to: &str) -> ErrorKind {
+        let sql = format!("SELECT sqlcipher_export('{to}')");
+        let failed = db.query_row(&sql, [], |_| Ok(())).unwrap_err();
+        with_its_code(failed).kind()
+    }
+
+    #[test]
+    fn what_befalls_an_export_keeps_its_kind() {
+        let (_folder, db, _) = attached();
+        db.execute_batch("PRAGMA copy.max_page_count = 3").unwrap();
+        assert_eq!(export(&db, "copy"), ErrorKind::Full);
+
+        let (_folder, db, copy) = attached();
+        let other = key::open(&copy, SqliteOptions::default().key()).unwrap();
+        other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        db.busy_timeout(std::time::Duration::ZERO).unwrap();
+        assert_eq!(export(&db, "copy"), ErrorKind::Busy);
+
+        let (_folder, db, _) = attached();
+        db.execute_batch("PRAGMA query_only = ON").unwrap();
+        assert_eq!(export(&db, "copy"), ErrorKind::ReadOnly);
+
+        let (_folder, db, _) = attached();
+        let sql = "CREATE TABLE copy.meta (name UNIQUE, value CHECK (0));
+                   INSERT INTO copy.meta SELECT name, value FROM main.meta";
+        assert!(db.execute_batch(sql).is_err());
+        assert_eq!(export(&db, "copy"), ErrorKind::Internal, "it is there");
+        assert_eq!(
+            code_of("UNIQUE constraint failed: meta.name"),
+            Some(SQLITE_CONSTRAINT)
+        );
+
+        let (folder, db, _) = attached();
+        let path = folder.path().join("memory.db");
+        let mut bytes = fs::read(&path).unwrap();
+        for byte in bytes.iter_mut().skip(2 * 4_096).step_by(4_096) {
+            *byte = !*byte;
+        }
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(export(&db, "copy"), ErrorKind::Corrupt);
+
+        assert_eq!(export(&db, "nowhere"), ErrorKind::Internal, "our own fault");
+    }
 }

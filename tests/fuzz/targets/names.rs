@@ -33,7 +33,10 @@ fn same_tag(text: &str) {
         "a tag is normalised once and for all"
     );
     assert_eq!(again.folded(), tag.folded());
-    if let Ok(folded) = tag.folded().parse::<Tag>() {
+    // A spacing accent is folded to a space and a mark, and a tag begins with no space.
+    if tag.folded().trim() == tag.folded()
+        && let Ok(folded) = tag.folded().parse::<Tag>()
+    {
         assert_eq!(
             folded.folded(),
             tag.folded(),
