@@ -12,6 +12,7 @@ use strandline::{Classification, Draft, List, Search};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber, subscriber};
+use tracing_core::span::Current;
 
 use super::everything::{self, shows_the_marker};
 use super::{INTERNAL, PUBLIC, open};
@@ -21,6 +22,7 @@ use crate::keyed;
 #[derive(Clone, Debug, Default)]
 struct Entry {
     name: &'static str,
+    metadata: Option<&'static Metadata<'static>>,
     parent: Option<usize>,
     fields: BTreeMap<&'static str, String>,
     /// How often it was entered.
@@ -54,6 +56,10 @@ struct Recorded {
 #[derive(Clone, Debug, Default)]
 struct Recorder(Arc<Mutex<Recorded>>);
 
+fn id(index: usize) -> Id {
+    Id::from_u64(u64::try_from(index).unwrap() + 1)
+}
+
 fn index(id: &Id) -> usize {
     usize::try_from(id.into_u64()).unwrap() - 1
 }
@@ -65,7 +71,7 @@ impl Recorder {
         let current = current.and_then(|spans| spans.last().copied());
         entry.parent = parent.map(index).or(current).filter(|_| !is_root);
         recorded.entries.push(entry);
-        Id::from_u64(recorded.entries.len().try_into().unwrap())
+        id(recorded.entries.len() - 1)
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -88,6 +94,7 @@ impl Subscriber for Recorder {
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut entry = Entry {
             name: span.metadata().name(),
+            metadata: Some(span.metadata()),
             ..Entry::default()
         };
         span.record(&mut entry);
@@ -105,6 +112,17 @@ impl Subscriber for Recorder {
         let mut entry = Entry::default();
         event.record(&mut entry);
         self.add(entry, event.is_root(), event.parent());
+    }
+
+    fn current_span(&self) -> Current {
+        let recorded = self.0.lock().unwrap();
+        let current = recorded.current.get(&thread::current().id());
+        let current = current.and_then(|spans| spans.last().copied());
+        let metadata = current.and_then(|span| recorded.entries[span].metadata);
+        match (current, metadata) {
+            (Some(span), Some(metadata)) => Current::new(id(span), metadata),
+            _ => Current::none(),
+        }
     }
 
     fn enter(&self, span: &Id) {
