@@ -17,6 +17,10 @@ use strandline::tools::{Persona, Tools};
 use strandline::{Classification, Draft, ErrorKind, List, MemoryStore, Search, Session};
 
 use crate::keyed;
+use ErrorKind::{
+    CeilingExceeded, InvalidArgument, Io, LimitExceeded, NotFound, ReadOnly, SessionMismatch,
+    WrongLevel,
+};
 
 /// Keeps what it is told.
 #[derive(Debug, Default)]
@@ -48,6 +52,9 @@ fn observed() -> (Arc<Seen>, MemoryStore) {
     (seen, builder.open_in_memory().unwrap())
 }
 
+/// A name, a call, and what is to be told of it.
+type Verb<'a> = (&'static str, Box<dyn Fn() + 'a>, Told);
+
 const INTERNAL: Classification = Classification::Internal;
 const PUBLIC: Classification = Classification::Public;
 
@@ -64,7 +71,7 @@ fn each_verb_is_told_of_once_with_its_level_and_count() {
     let (seen, store) = observed();
     let session = open(&store, "s", INTERNAL);
     let three = (0..3).map(|n| Draft::new(format!("k{n}"), "three words here").tag("t"));
-    let verbs: [(&str, Box<dyn Fn()>, Told); 10] = [
+    let verbs: [Verb<'_>; 10] = [
         (
             "save",
             Box::new(|| drop(store.save(&session, Draft::new("a", "one")).unwrap())),
@@ -157,10 +164,6 @@ fn what_fails_is_told_of_once_with_the_errors_kind_and_the_sessions_level() {
     let check = |error: strandline::Error, told: Told| {
         assert_eq!(seen.told(), [told], "{error}");
         assert_eq!(told.3, failed(error.kind()));
-    };
-    use ErrorKind::{
-        CeilingExceeded, InvalidArgument, Io, LimitExceeded, NotFound, ReadOnly, SessionMismatch,
-        WrongLevel,
     };
     let error = store.save(&high, Draft::new("", "v")).unwrap_err();
     check(error, at(INTERNAL, Operation::Save, InvalidArgument));

@@ -28,7 +28,9 @@ pub(super) const MARKER: &str = "Xanthippe";
 /// Whether a text has the marker in it, written in any way that a careless log would.
 pub(super) fn shows_the_marker(text: &str) -> bool {
     let text = text.to_lowercase();
-    let hex: String = MARKER.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = MARKER
+        .bytes()
+        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     let numbers: Vec<String> = MARKER.bytes().map(|byte| byte.to_string()).collect();
     [MARKER.to_lowercase(), hex, numbers.join(", ")]
         .iter()

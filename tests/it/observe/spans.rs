@@ -296,7 +296,7 @@ fn an_async_verb_is_inside_the_span_of_its_caller() {
                 saved.unwrap();
                 let called = store.call(&session, "memory_get", json!({"key": "k"}));
                 called.await.unwrap().unwrap();
-                store.host(|host| host.stats()).await.unwrap();
+                store.host(strandline::Host::stats).await.unwrap();
             }
             .instrument(outer),
         );
