@@ -12,7 +12,9 @@ use strandline::observe::{Call, Observer, Operation, Outcome};
 use strandline::policy::WriteGrant;
 use strandline::storage::{InMemory, NewRecord, StorageProvider};
 use strandline::tools::Tools;
-use strandline::{Classification, Draft, List, Memory, MemoryStore, Result, Search, Session};
+use strandline::{
+    Classification, Draft, List, Memory, MemoryStore, Result, Search, Session, StoreBuilder,
+};
 
 use super::{INTERNAL, PUBLIC, Seen, open};
 use crate::keyed;
@@ -89,7 +91,7 @@ fn plain() -> Vec<String> {
 fn with(observers: Vec<Arc<dyn Observer>>) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let builder = keyed::builder();
-    let builder = observers.into_iter().fold(builder, |b, o| b.observer(o));
+    let builder = observers.into_iter().fold(builder, StoreBuilder::observer);
     calls(&builder.open(folder.path().join("memory.db")).unwrap())
 }
 
