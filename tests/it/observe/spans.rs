@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{Debug, Write as _};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, ThreadId};
 
 use serde_json::json;
@@ -11,7 +11,8 @@ use strandline::tools::Tools;
 use strandline::{Classification, Draft, List, Search};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber, subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber, subscriber};
+use tracing_core::callsite::rebuild_interest_cache;
 use tracing_core::span::Current;
 
 use super::everything::{self, shows_the_marker};
@@ -80,6 +81,11 @@ impl Recorder {
 
     /// What happened in `work`.
     fn during(&self, work: impl FnOnce()) -> Vec<Entry> {
+        // A span that another test comes to for the first time while there is no subscriber is off until the next
+        // one comes, and not even then if both happen at once. So there is always one.
+        static ALWAYS: OnceLock<Dispatch> = OnceLock::new();
+        ALWAYS.get_or_init(|| Dispatch::new(Self::default()));
+        rebuild_interest_cache();
         let before = self.entries().len();
         subscriber::with_default(self.clone(), work);
         self.entries().split_off(before)
