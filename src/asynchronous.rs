@@ -23,6 +23,11 @@
 //! shut down, what has begun runs to its end, and what hasn't begun never does. A job that panics is an
 //! error of the kind [`Internal`](crate::ErrorKind::Internal), whose text doesn't repeat the panic's.
 //!
+//! # Observers and spans
+//!
+//! An [observer](crate::observe) is told in the thread that does the work, and the call's duration there doesn't count
+//! the wait for its turn. A span of the feature `tracing` is inside the one that the caller is in.
+//!
 //! # What still blocks
 //!
 //! A [`Session`]'s own methods wait while it is being raised, which waits for its writes: use

@@ -33,6 +33,8 @@ impl Blocking {
             .map_err(|_| Error::invalid("the call must be awaited inside a tokio runtime"))?;
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_| Error::internal("the bound on calls was closed"))?;
+        #[cfg(feature = "tracing")]
+        let job = crate::observe::in_span(job);
         let job = runtime.spawn_blocking(move || {
             let result = job();
             drop(permit);

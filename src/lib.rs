@@ -71,6 +71,7 @@
 //!   remembered.
 //! - A [`Host`] handle reads the history of a key and the [audit], proves that no entry of it was changed,
 //!   traces the [lineage] of a version, makes backups, exports and imports. Tools can't reach it.
+//! - An [`Observer`](observe::Observer) is told of each call, for the host's metrics.
 //! - A [`StorageProvider`](storage::StorageProvider) keeps the records: in SQLite, in memory, or
 //!   wherever you implement it. [Namespaces](storage::Namespace) let a runtime keep its cron jobs and
 //!   todos behind the same gate.
@@ -101,6 +102,8 @@
 //!   once, `make` and `perl`.
 //! - `tokio`: the verbs as async functions that block no thread of the runtime; see the module
 //!   `asynchronous`. It brings tokio.
+//! - `tracing`: a span for each call, with the names of OpenTelemetry's conventions; see [`observe`]. It brings
+//!   the crate `tracing`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #[macro_use]
@@ -127,6 +130,7 @@ pub mod guide;
 pub mod lineage;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod observe;
 pub mod policy;
 pub mod search;
 pub mod storage;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::classification::Classification;
 use crate::error::{Error, Result};
+use crate::observe::Operation;
 use crate::policy::Gate;
 use crate::record::nfc;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, unpoisoned};
@@ -299,7 +300,12 @@ impl Session {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn raise(&self, level: Classification, reason: &str) -> Result<Classification> {
-        self.gate().raise(self, level, reason)
+        let observers = self.gate().observers();
+        observers.watch(Operation::Raise, None, Some(self), |probe| {
+            let taint = self.gate().raise(self, level, reason)?;
+            probe.note(taint);
+            Ok(taint)
+        })
     }
 }
 

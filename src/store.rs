@@ -19,6 +19,7 @@ pub use query::{Hit, List, Page, Search};
 use crate::audit::Action;
 use crate::classification::Classification;
 use crate::error::{Error, ErrorKind, Result};
+use crate::observe::{Observers, Operation, Probe, Told};
 use crate::policy::{Act, Gate, ToolCall};
 use crate::record::{Draft, Limits, Memory, check_limit, parse_key, parse_tag, validate};
 use crate::search::Explainer;
@@ -213,19 +214,23 @@ impl MemoryStore {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn save(&self, session: &Session, draft: Draft) -> Result<Memory> {
-        let record = validate(draft, &self.limits)?;
-        self.gate
-            .write(
-                session,
-                Act::new(Action::Save, &self.namespace).on(&record.key),
-                |grant| {
-                    self.gate
-                        .provider()
-                        .save(grant, std::slice::from_ref(&record))
-                },
-            )?
-            .pop()
-            .ok_or_else(|| Error::internal("the provider saved a record and returned none"))
+        self.watch(session, Operation::Save, |probe| {
+            let record = validate(draft, &self.limits)?;
+            self.gate
+                .write(
+                    session,
+                    Act::new(Action::Save, &self.namespace)
+                        .on(&record.key)
+                        .seen_by(probe),
+                    |grant| {
+                        self.gate
+                            .provider()
+                            .save(grant, std::slice::from_ref(&record))
+                    },
+                )?
+                .pop()
+                .ok_or_else(|| Error::internal("the provider saved a record and returned none"))
+        })
     }
 
     /// Saves many memories in one transaction: all of them, or none.
@@ -251,30 +256,32 @@ impl MemoryStore {
         session: &Session,
         drafts: impl IntoIterator<Item = Draft>,
     ) -> Result<Vec<Memory>> {
-        let mut records: Vec<NewRecord> = Vec::new();
-        let mut bytes = 0_usize;
-        for (index, draft) in drafts.into_iter().enumerate() {
-            check_limit(
-                "drafts",
-                index.saturating_add(1),
-                self.limits.batch,
-                "batch",
-            )?;
-            let record = validate(draft, &self.limits)
-                .map_err(|error| Error::new(error.kind(), format!("draft {index}: {error}")))?;
-            bytes = bytes.saturating_add(record.text_bytes());
-            check_limit("drafts", bytes, self.limits.batch_bytes, "batch_bytes")?;
-            records.push(record);
-        }
-        if records.is_empty() {
-            return Ok(Vec::new());
-        }
-        let act = Act::new(Action::Save, &self.namespace);
-        self.gate.write(session, act, |grant| {
-            for record in &records {
-                self.gate.judge_write(grant, act.on(&record.key))?;
+        self.watch(session, Operation::SaveAll, |probe| {
+            let mut records: Vec<NewRecord> = Vec::new();
+            let mut bytes = 0_usize;
+            for (index, draft) in drafts.into_iter().enumerate() {
+                check_limit(
+                    "drafts",
+                    index.saturating_add(1),
+                    self.limits.batch,
+                    "batch",
+                )?;
+                let record = validate(draft, &self.limits)
+                    .map_err(|error| Error::new(error.kind(), format!("draft {index}: {error}")))?;
+                bytes = bytes.saturating_add(record.text_bytes());
+                check_limit("drafts", bytes, self.limits.batch_bytes, "batch_bytes")?;
+                records.push(record);
             }
-            self.gate.provider().save(grant, &records)
+            if records.is_empty() {
+                return Ok(Vec::new());
+            }
+            let act = Act::new(Action::Save, &self.namespace).seen_by(probe);
+            self.gate.write(session, act, |grant| {
+                for record in &records {
+                    self.gate.judge_write(grant, act.on(&record.key))?;
+                }
+                self.gate.provider().save(grant, &records)
+            })
         })
     }
 
@@ -300,12 +307,16 @@ impl MemoryStore {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn get(&self, session: &Session, key: &str) -> Result<Option<Memory>> {
-        let key = parse_key(key, &self.limits)?;
-        let act = Act::new(Action::Get, &self.namespace).on(&key);
-        let grant = self.gate.read(session, act)?;
-        let found = self.gate.provider().get(&grant, &key)?;
-        self.gate.note_read(session, act, &grant, &found)?;
-        Ok(found)
+        self.watch(session, Operation::Get, |probe| {
+            let key = parse_key(key, &self.limits)?;
+            let act = Act::new(Action::Get, &self.namespace)
+                .on(&key)
+                .seen_by(probe);
+            let grant = self.gate.read(session, act)?;
+            let found = self.gate.provider().get(&grant, &key)?;
+            self.gate.note_read(session, act, &grant, &found)?;
+            Ok(found)
+        })
     }
 
     /// Searches every memory that this session can see, best first.
@@ -333,37 +344,39 @@ impl MemoryStore {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn search(&self, session: &Session, search: Search) -> Result<Vec<Hit>> {
-        let Search {
-            query,
-            max_results,
-            explain,
-        } = search;
-        check_limit("query", query.len(), self.limits.query_bytes, "query_bytes")?;
-        if max_results == 0 {
-            return Err(Error::invalid(
-                "`max_results` must be a whole number of at least 1",
-            ));
-        }
-        let act = Act::new(Action::Search, &self.namespace);
-        let grant = self.gate.read(session, act)?;
-        let limit = max_results.min(self.limits.max_results).max(1);
-        let request = SearchRequest {
-            query,
-            limit,
-            neighbours: self.neighbours,
-        };
-        let found = self.gate.provider().search(&grant, &request)?;
-        let memories = found.iter().map(|hit| &hit.memory);
-        self.gate.note_read(session, act, &grant, memories)?;
-        let explainer = explain
-            .then(|| self.explainer(&request.query))
-            .transpose()?;
-        let hit = |found: storage::Hit| Hit {
-            explanation: explainer.as_ref().map(|by| by.explain(&found.memory)),
-            memory: found.memory,
-            score: found.score,
-        };
-        Ok(found.into_iter().map(hit).collect())
+        self.watch(session, Operation::Search, |probe| {
+            let Search {
+                query,
+                max_results,
+                explain,
+            } = search;
+            check_limit("query", query.len(), self.limits.query_bytes, "query_bytes")?;
+            if max_results == 0 {
+                return Err(Error::invalid(
+                    "`max_results` must be a whole number of at least 1",
+                ));
+            }
+            let act = Act::new(Action::Search, &self.namespace).seen_by(probe);
+            let grant = self.gate.read(session, act)?;
+            let limit = max_results.min(self.limits.max_results).max(1);
+            let request = SearchRequest {
+                query,
+                limit,
+                neighbours: self.neighbours,
+            };
+            let found = self.gate.provider().search(&grant, &request)?;
+            let memories = found.iter().map(|hit| &hit.memory);
+            self.gate.note_read(session, act, &grant, memories)?;
+            let explainer = explain
+                .then(|| self.explainer(&request.query))
+                .transpose()?;
+            let hit = |found: storage::Hit| Hit {
+                explanation: explainer.as_ref().map(|by| by.explain(&found.memory)),
+                memory: found.memory,
+                score: found.score,
+            };
+            Ok(found.into_iter().map(hit).collect())
+        })
     }
 
     fn explainer(&self, query: &str) -> Result<Explainer> {
@@ -394,38 +407,40 @@ impl MemoryStore {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn list(&self, session: &Session, list: List) -> Result<Page> {
-        let List {
-            tag,
-            limit,
-            after,
-            count,
-        } = list;
-        let tag = tag
-            .map(|tag| parse_tag("tag", &tag, &self.limits))
-            .transpose()?;
-        if limit == Some(0) {
-            return Err(Error::invalid(
-                "`limit` must be a whole number of at least 1",
-            ));
-        }
-        let limit = limit
-            .unwrap_or(List::DEFAULT_LIMIT)
-            .min(self.limits.page)
-            .max(1);
-        let act = Act::new(Action::List, &self.namespace);
-        let grant = self.gate.read(session, act)?;
-        let after = after.map(Cursor::into_key);
-        let page = self.gate.provider().list(
-            &grant,
-            &ListRequest {
+        self.watch(session, Operation::List, |probe| {
+            let List {
                 tag,
-                after,
                 limit,
+                after,
                 count,
-            },
-        )?;
-        self.gate.note_read(session, act, &grant, &page.records)?;
-        Ok(Page::from_provider(page))
+            } = list;
+            let tag = tag
+                .map(|tag| parse_tag("tag", &tag, &self.limits))
+                .transpose()?;
+            if limit == Some(0) {
+                return Err(Error::invalid(
+                    "`limit` must be a whole number of at least 1",
+                ));
+            }
+            let limit = limit
+                .unwrap_or(List::DEFAULT_LIMIT)
+                .min(self.limits.page)
+                .max(1);
+            let act = Act::new(Action::List, &self.namespace).seen_by(probe);
+            let grant = self.gate.read(session, act)?;
+            let after = after.map(Cursor::into_key);
+            let page = self.gate.provider().list(
+                &grant,
+                &ListRequest {
+                    tag,
+                    after,
+                    limit,
+                    count,
+                },
+            )?;
+            self.gate.note_read(session, act, &grant, &page.records)?;
+            Ok(Page::from_provider(page))
+        })
     }
 
     /// Deletes, softly, the memory under the key at exactly the session's level.
@@ -451,19 +466,38 @@ impl MemoryStore {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn delete(&self, session: &Session, key: &str) -> Result<()> {
-        let key = parse_key(key, &self.limits)?;
-        let act = Act::new(Action::Delete, &self.namespace).on(&key);
-        self.gate.write(session, act, |grant| {
-            let error = match self.gate.provider().delete(grant, &key)? {
-                Deletion::Done { .. } => return Ok(()),
-                Deletion::NotFound => {
-                    Error::new(ErrorKind::NotFound, "there is no memory under this key")
-                }
-                Deletion::WrongLevel(level) => wrong_level(level, grant.level()),
-            };
-            self.gate.refuse_write(grant, act, &error)?;
-            Err(error)
+        self.watch(session, Operation::Delete, |probe| {
+            let key = parse_key(key, &self.limits)?;
+            let act = Act::new(Action::Delete, &self.namespace)
+                .on(&key)
+                .seen_by(probe);
+            self.gate.write(session, act, |grant| {
+                let error = match self.gate.provider().delete(grant, &key)? {
+                    Deletion::Done { .. } => return Ok(1_u64),
+                    Deletion::NotFound => {
+                        Error::new(ErrorKind::NotFound, "there is no memory under this key")
+                    }
+                    Deletion::WrongLevel(level) => wrong_level(level, grant.level()),
+                };
+                self.gate.refuse_write(grant, act, &error)?;
+                Err(error)
+            })
         })
+        .map(|_| ())
+    }
+
+    /// Carries out a verb; see [`Observers::watch`].
+    fn watch<T: Told>(
+        &self,
+        session: &Session,
+        operation: Operation,
+        work: impl FnOnce(&Probe) -> T,
+    ) -> T {
+        self.observers().watch(operation, None, Some(session), work)
+    }
+
+    pub(crate) fn observers(&self) -> &Observers {
+        self.gate.observers()
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -471,8 +505,14 @@ impl MemoryStore {
     }
 
     /// Lets a tool call through the gate's hook.
-    pub(crate) fn pre_tool_call(&self, session: &Session, call: ToolCall) -> Result<ToolCall> {
-        self.gate.pre_tool_call(session, &self.namespace, call)
+    pub(crate) fn pre_tool_call(
+        &self,
+        session: &Session,
+        probe: &Probe,
+        call: ToolCall,
+    ) -> Result<ToolCall> {
+        self.gate
+            .pre_tool_call(session, &self.namespace, probe, call)
     }
 
     /// Notes in the audit that a tool refused its arguments.

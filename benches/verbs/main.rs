@@ -15,6 +15,7 @@
 
 mod data;
 mod measure;
+mod observed;
 mod raw;
 mod reads;
 mod saves;
@@ -84,6 +85,8 @@ fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
         }
     };
     run("get", within, &|| reads::gets(&bench));
+    // In the place of by hand, the same without an observer.
+    run("get, observed", Aim::None, &|| observed::gets(&bench));
     run("list, page of 100", Aim::None, &|| {
         reads::lists(&bench, None)
     });

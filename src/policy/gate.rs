@@ -16,6 +16,7 @@ use crate::audit::{Action, Decision, Event, Facts};
 use crate::classification::Classification;
 use crate::clock::{Clock, to_micros};
 use crate::error::{Error, ErrorKind, Result};
+use crate::observe::{Observers, Probe};
 use crate::record::{MemoryKey, check_limit};
 use crate::session::{AgentId, Inner, Session, SessionId, SessionState, TaintHold};
 use crate::storage::{Namespace, StorageProvider};
@@ -31,6 +32,7 @@ pub(crate) struct Gate {
     rules: Vec<Arc<dyn Rule>>,
     clock: Arc<dyn Clock>,
     reads: Reads,
+    observers: Observers,
     /// The sessions that are open now, so that every handle of an id shares one taint.
     live: Mutex<HashMap<SessionId, Weak<Inner>>>,
     /// The state of sessions whose last rise could not be recorded, also once their handles are gone.
@@ -44,6 +46,8 @@ pub(crate) struct Act<'a> {
     pub(crate) namespace: &'a Namespace,
     pub(crate) key: Option<&'a MemoryKey>,
     pub(crate) tool: Option<&'a str>,
+    /// Where to note the level at which it is done.
+    pub(super) probe: Option<&'a Probe>,
 }
 
 impl<'a> Act<'a> {
@@ -53,6 +57,7 @@ impl<'a> Act<'a> {
             namespace,
             key: None,
             tool: None,
+            probe: None,
         }
     }
 
@@ -60,6 +65,20 @@ impl<'a> Act<'a> {
         Self {
             key: Some(key),
             ..self
+        }
+    }
+
+    /// The level at which it is done is noted there.
+    pub(crate) fn seen_by(self, probe: &'a Probe) -> Self {
+        Self {
+            probe: Some(probe),
+            ..self
+        }
+    }
+
+    pub(super) fn is_at(self, level: Classification) {
+        if let Some(probe) = self.probe {
+            probe.note(level);
         }
     }
 }
@@ -77,12 +96,14 @@ impl Gate {
         rules: Vec<Arc<dyn Rule>>,
         clock: Arc<dyn Clock>,
         reads: Reads,
+        observers: Observers,
     ) -> Self {
         Self {
             provider,
             rules,
             clock,
             reads,
+            observers,
             live: Mutex::new(HashMap::new()),
             owed: Mutex::new(HashMap::new()),
         }
@@ -90,6 +111,10 @@ impl Gate {
 
     pub(crate) fn provider(&self) -> &dyn StorageProvider {
         &*self.provider
+    }
+
+    pub(crate) fn observers(&self) -> &Observers {
+        &self.observers
     }
 
     pub(super) fn reads(&self) -> Reads {
@@ -111,6 +136,7 @@ impl Gate {
             hold if planted!(ReadsAtCeiling) => hold.ceiling,
             hold => hold.taint,
         };
+        act.is_at(level);
         self.judge(session.id(), session.agent(), act, level)?;
         Ok(ReadGrant {
             namespace: act.namespace.clone(),
@@ -135,6 +161,7 @@ impl Gate {
                 let hold = self.settled_for(session, act)?;
                 hold.refuse_view()?;
                 let level = hold.taint;
+                act.is_at(level);
                 self.judge(session.id(), session.agent(), act, level)?;
                 write(&WriteGrant {
                     writing: Writing {
@@ -435,6 +462,7 @@ impl Gate {
             namespace,
             key,
             tool,
+            probe: _,
         } = act;
         let request = Request {
             action,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::gate::{Act, Gate};
 use crate::audit::{Action, Decision};
 use crate::error::Result;
+use crate::observe::Probe;
 use crate::session::Session;
 use crate::storage::Namespace;
 
@@ -47,13 +48,15 @@ impl Gate {
         self: &Arc<Self>,
         session: &Session,
         namespace: &Namespace,
+        probe: &Probe,
         mut call: ToolCall,
     ) -> Result<ToolCall> {
         let act = Act {
             tool: Some(call.name),
-            ..Act::new(Action::ToolCall, namespace)
+            ..Act::new(Action::ToolCall, namespace).seen_by(probe)
         };
         let level = self.settled(session)?.taint;
+        act.is_at(level);
         self.judge(session.id(), session.agent(), act, level)?;
         let before = call.arguments.len();
         call.arguments.retain(|name, _| !is_level(name));

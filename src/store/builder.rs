@@ -8,6 +8,7 @@ use super::MemoryStore;
 use crate::classification::Classification;
 use crate::clock::{Clock, SystemClock};
 use crate::error::Result;
+use crate::observe::{Observer, Observers, Operation};
 use crate::policy::{Gate, Reads, Rule};
 use crate::record::Limits;
 use crate::search::analysis::Language;
@@ -38,6 +39,7 @@ pub struct StoreBuilder {
     rules: Vec<Arc<dyn Rule>>,
     neighbours: bool,
     reads: Reads,
+    observers: Observers,
     pub(super) sqlite: SqliteOptions,
 }
 
@@ -49,6 +51,7 @@ impl StoreBuilder {
             rules: Vec::new(),
             neighbours: true,
             reads: Reads::default(),
+            observers: Observers::default(),
             sqlite: SqliteOptions::default(),
         }
     }
@@ -116,6 +119,34 @@ impl StoreBuilder {
     /// ```
     pub fn rule(mut self, rule: Arc<dyn Rule>) -> Self {
         self.rules.push(rule);
+        self
+    }
+
+    /// Adds an observer, which is told of each call when it is over, in no word of a memory; see
+    /// [`observe`](crate::observe).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use strandline::MemoryStore;
+    /// use strandline::observe::{Call, Observer};
+    ///
+    /// #[derive(Debug, Default)]
+    /// struct Calls(AtomicU64);
+    /// impl Observer for Calls {
+    ///     fn called(&self, _: &Call) {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let calls = Arc::new(Calls::default());
+    /// let store = MemoryStore::builder().observer(calls.clone()).open_in_memory()?;
+    /// store.session("s-1", "agent").open()?;
+    /// assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    /// # Ok::<(), strandline::Error>(())
+    /// ```
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.add(observer);
         self
     }
 
@@ -398,7 +429,13 @@ impl StoreBuilder {
     /// ```
     pub fn with_provider(self, provider: Arc<dyn StorageProvider>) -> MemoryStore {
         MemoryStore::from_parts(
-            Arc::new(Gate::new(provider, self.rules, self.clock, self.reads)),
+            Arc::new(Gate::new(
+                provider,
+                self.rules,
+                self.clock,
+                self.reads,
+                self.observers,
+            )),
             self.limits,
             self.neighbours,
         )
@@ -491,11 +528,12 @@ impl SessionBuilder {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn open(self) -> Result<Session> {
-        self.gate.open(
-            &self.id.parse()?,
-            &self.agent.parse()?,
-            self.taint,
-            self.ceiling,
-        )
+        let observers = self.gate.observers();
+        observers.watch(Operation::Open, None, None, |probe| {
+            let (id, agent) = (self.id.parse()?, self.agent.parse()?);
+            let session = self.gate.open(&id, &agent, self.taint, self.ceiling)?;
+            probe.note(session.taint());
+            Ok(session)
+        })
     }
 }

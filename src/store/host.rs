@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use crate::audit;
 use crate::error::Result;
+use crate::observe::{Operation, Told};
 use crate::policy::Gate;
 use crate::record::{Limits, parse_key};
 use crate::storage::{Namespace, Version};
@@ -51,6 +52,12 @@ impl Host {
         }
     }
 
+    /// Carries out an operation of the host; see [`Observers::watch`](crate::observe::Observers::watch).
+    fn watch<T: Told>(&self, operation: Operation, work: impl FnOnce() -> T) -> T {
+        let observers = self.gate.observers();
+        observers.watch(operation, None, None, |_| work())
+    }
+
     /// Every version of a key at every level: live, superseded and deleted, the last stored first. What
     /// was imported was stored then, however old it is.
     ///
@@ -73,10 +80,12 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn history(&self, agent: &str, key: &str) -> Result<Vec<Version>> {
-        let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
-        self.gate
-            .provider()
-            .history(&grant, &parse_key(key, &self.limits)?)
+        self.watch(Operation::History, || {
+            let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
+            self.gate
+                .provider()
+                .history(&grant, &parse_key(key, &self.limits)?)
+        })
     }
 
     /// The audit's entries, of every namespace, newest first.
@@ -96,6 +105,10 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn audit(&self, query: &audit::Query) -> Result<Vec<audit::Entry>> {
+        self.watch(Operation::Audit, || self.entries(query))
+    }
+
+    fn entries(&self, query: &audit::Query) -> Result<Vec<audit::Entry>> {
         let grant = Gate::host(self.namespace.clone(), None);
         self.gate.provider().audit(&grant, query)
     }
@@ -126,7 +139,9 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn reindex(&self) -> Result<u64> {
-        let grant = Gate::host(self.namespace.clone(), None);
-        self.gate.provider().reindex(&grant)
+        self.watch(Operation::Reindex, || {
+            let grant = Gate::host(self.namespace.clone(), None);
+            self.gate.provider().reindex(&grant)
+        })
     }
 }

@@ -6,6 +6,7 @@ use super::MemoryStore;
 use super::host::line;
 use crate::audit::Action;
 use crate::error::{Error, Result};
+use crate::observe::Operation;
 use crate::policy::Act;
 use crate::session::Session;
 use crate::storage::{ListRequest, StoredVersion, Version, VersionState};
@@ -35,33 +36,35 @@ impl MemoryStore {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn export(&self, session: &Session, writer: impl Write) -> Result<u64> {
-        let mut writer = BufWriter::new(writer);
-        line::write_header(&mut writer, None)?;
-        let (mut count, mut after) = (0_u64, None);
-        loop {
-            let act = Act::new(Action::List, &self.namespace);
-            let grant = self.gate.read(session, act)?;
-            let request = ListRequest {
-                tag: None,
-                after: after.clone(),
-                limit: self.limits.page.clamp(1, 100),
-                count: false,
-            };
-            let page = self.gate.provider().list(&grant, &request)?;
-            for memory in page.records {
-                if after.as_ref().is_some_and(|after| memory.key <= *after) {
-                    return Err(Error::corrupt("memories of the store are in no order"));
+        self.watch(session, Operation::Export, |probe| {
+            let mut writer = BufWriter::new(writer);
+            line::write_header(&mut writer, None)?;
+            let (mut count, mut after) = (0_u64, None);
+            loop {
+                let act = Act::new(Action::List, &self.namespace).seen_by(probe);
+                let grant = self.gate.read(session, act)?;
+                let request = ListRequest {
+                    tag: None,
+                    after: after.clone(),
+                    limit: self.limits.page.clamp(1, 100),
+                    count: false,
+                };
+                let page = self.gate.provider().list(&grant, &request)?;
+                for memory in page.records {
+                    if after.as_ref().is_some_and(|after| memory.key <= *after) {
+                        return Err(Error::corrupt("memories of the store are in no order"));
+                    }
+                    after = Some(memory.key.clone());
+                    count += 1;
+                    line::write(&mut writer, &self.as_stored(memory))?;
                 }
-                after = Some(memory.key.clone());
-                count += 1;
-                line::write(&mut writer, &self.as_stored(memory))?;
+                if !page.more {
+                    break;
+                }
             }
-            if !page.more {
-                break;
-            }
-        }
-        writer.flush().map_err(|error| line::cant_write(&error))?;
-        Ok(count)
+            writer.flush().map_err(|error| line::cant_write(&error))?;
+            Ok(count)
+        })
     }
 
     fn as_stored(&self, memory: crate::Memory) -> StoredVersion {

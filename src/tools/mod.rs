@@ -107,6 +107,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::observe::{Count, Operation, Probe};
 use crate::policy::ToolCall;
 use crate::record::Draft;
 use crate::session::Session;
@@ -143,6 +144,9 @@ pub const LIST_LIMIT: usize = 200;
 pub struct Tools {
     store: MemoryStore,
 }
+
+/// A tool's output, and of how many memories it is.
+type Counted = (Value, u64);
 
 /// Why a call came to nothing.
 enum Failure {
@@ -238,19 +242,23 @@ impl Tools {
         arguments: impl Into<Value>,
     ) -> Option<ToolResult> {
         let tool = Definition::find(name)?;
-        let result = match self.run(session, tool, arguments.into()) {
-            Ok(output) => ToolResult::success(output),
-            Err(failure) => self.fail(session, tool, failure),
+        let arguments = arguments.into();
+        let observers = self.store.observers();
+        let run = |probe: &Probe| match self.run(session, probe, tool, arguments) {
+            Ok((output, count)) => (ToolResult::success(output), count),
+            Err(failure) => (self.fail(session, tool, failure), 0),
         };
-        Some(result)
+        let (operation, name) = (Operation::ToolCall, Some(tool.name));
+        Some(observers.watch(operation, name, Some(session), run).0)
     }
 
     fn run(
         &self,
         session: &Session,
+        probe: &Probe,
         tool: &'static Definition,
         arguments: Value,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Counted, Failure> {
         let (arguments, refusal) = match arguments::to_object(arguments) {
             Ok(arguments) => (arguments, None),
             Err(refusal) => (Map::new(), Some(refusal)),
@@ -258,7 +266,7 @@ impl Tools {
         // The gate sees even a call whose arguments are no object: its rules come first.
         let name = tool.name;
         let call = ToolCall { name, arguments };
-        let call = self.store.pre_tool_call(session, call)?;
+        let call = self.store.pre_tool_call(session, probe, call)?;
         if let Some(refusal) = refusal {
             return Err(refusal.into());
         }
@@ -272,39 +280,40 @@ impl Tools {
         }?)
     }
 
-    fn save(&self, session: &Session, Save { key, content, tags }: Save) -> Result<Value> {
+    fn save(&self, session: &Session, Save { key, content, tags }: Save) -> Result<Counted> {
         let draft = Draft::new(key, content).tags(tags);
         let memory = self.store.save(session, draft)?;
-        Ok(output::saved(&memory))
+        Ok((output::saved(&memory), memory.count()))
     }
 
-    fn get(&self, session: &Session, Keyed { key }: &Keyed) -> Result<Value> {
+    fn get(&self, session: &Session, Keyed { key }: &Keyed) -> Result<Counted> {
         let memory = self.store.get(session, key)?;
-        Ok(output::got(key, memory.as_ref()))
+        Ok((output::got(key, memory.as_ref()), memory.count()))
     }
 
-    fn search(&self, session: &Session, arguments: Query) -> Result<Value> {
+    fn search(&self, session: &Session, arguments: Query) -> Result<Counted> {
         let Query { query, max_results } = arguments;
         let limit = self.store.limits().max_results;
         let number = max_results.unwrap_or(Search::DEFAULT_MAX_RESULTS);
         let search = Search::new(query.as_str()).max_results(number);
         let hits = self.store.search(session, search)?;
         let cut = max_results.filter(|&wanted| wanted > limit).map(|_| limit);
-        Ok(output::found(&query, &hits, cut))
+        Ok((output::found(&query, &hits, cut), hits.count()))
     }
 
-    fn list(&self, session: &Session, Tagged { tag }: Tagged) -> Result<Value> {
+    fn list(&self, session: &Session, Tagged { tag }: Tagged) -> Result<Counted> {
         let list = List::new().limit(LIST_LIMIT).count();
         let list = match tag {
             Some(tag) => list.tag(tag),
             None => list,
         };
-        Ok(output::listed(&self.store.list(session, list)?))
+        let page = self.store.list(session, list)?;
+        Ok((output::listed(&page), page.count()))
     }
 
-    fn delete(&self, session: &Session, Keyed { key }: &Keyed) -> Result<Value> {
+    fn delete(&self, session: &Session, Keyed { key }: &Keyed) -> Result<Counted> {
         self.store.delete(session, key)?;
-        Ok(output::deleted(key))
+        Ok((output::deleted(key), 1))
     }
 
     /// The result of a call that failed. Refused arguments are noted in the audit here; what the

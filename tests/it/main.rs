@@ -42,6 +42,7 @@ mod lineage;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod model;
+mod observe;
 mod persona;
 #[cfg(target_os = "linux")]
 mod power;

@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use crate::keyed;
 
 /// The other end of a connection.
-struct Client {
+pub(crate) struct Client {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
     hello: Value,
@@ -27,7 +27,7 @@ struct Client {
 
 impl Client {
     /// Connects, and says hello.
-    async fn new(connection: Connection) -> Self {
+    pub(crate) async fn new(connection: Connection) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         tokio::spawn(async move { connection.serve(theirs).await.unwrap().waiting().await });
         let (reader, writer) = tokio::io::split(ours);
@@ -71,7 +71,7 @@ impl Client {
         answer
     }
 
-    async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
         self.ask("tools/call", params).await
     }
@@ -84,7 +84,7 @@ impl Client {
     }
 }
 
-fn run<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

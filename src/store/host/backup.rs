@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Host;
 use crate::error::Result;
+use crate::observe::Operation;
 use crate::policy::Gate;
 use crate::storage::sqlite::restore;
 use crate::storage::{BackupProgress, SqliteOptions};
@@ -44,9 +45,11 @@ impl Host {
         path: impl AsRef<Path>,
         mut on_progress: impl FnMut(BackupProgress),
     ) -> Result<u64> {
-        let grant = Gate::host(self.namespace.clone(), None);
-        let provider = self.gate.provider();
-        provider.backup(&grant, path.as_ref(), &mut on_progress)
+        self.watch(Operation::Backup, || {
+            let grant = Gate::host(self.namespace.clone(), None);
+            let provider = self.gate.provider();
+            provider.backup(&grant, path.as_ref(), &mut on_progress)
+        })
     }
 
     /// Puts a backup in the place of the store at `target`, and returns how many versions it holds

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::{Host, line};
 use crate::error::Result;
+use crate::observe::Operation;
 use crate::policy::Gate;
 use crate::storage::sqlite::open::absolute;
 use crate::storage::sqlite::partial::{Partial, refuse_database};
@@ -40,6 +41,10 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn export(&self, writer: impl Write) -> Result<u64> {
+        self.watch(Operation::ExportStore, || self.write_all(writer))
+    }
+
+    fn write_all(&self, writer: impl Write) -> Result<u64> {
         let mut writer = BufWriter::new(writer);
         let grant = Gate::host(self.namespace.clone(), None);
         let (mut count, mut is_begun) = (0, false);
@@ -79,7 +84,9 @@ impl Host {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn export_to(&self, path: impl AsRef<Path>) -> Result<u64> {
-        export_file(path.as_ref(), |file| self.export(file))
+        self.watch(Operation::ExportStore, || {
+            export_file(path.as_ref(), |file| self.write_all(file))
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use super::fields::Bad;
 use super::{Host, line};
 use crate::error::{Error, ErrorKind, Result};
+use crate::observe::Operation;
 use crate::policy::Gate;
 use crate::storage::{ImportReport, Imported, Namespace, StoredVersion};
 
@@ -17,24 +18,26 @@ const BATCH_BYTES: usize = 1 << 20;
 impl Host {
     #[doc = include_str!("import.md")]
     pub fn import(&self, reader: impl Read) -> Result<ImportReport> {
-        let mut lines = Lines::new(reader, line::longest(&self.limits));
-        let promised = match lines.next()? {
-            Some(Ok(header)) => line::read_header(header)?,
-            _ => line::read_header(b"")?,
-        };
-        let mut importer = Importer::new(self);
-        let mut records = 0;
-        while let Some(found) = lines.next()? {
-            records += 1;
-            let found = found.and_then(|line| line::read(line, &self.limits));
-            importer.add(lines.number, found)?;
-        }
-        let mut report = importer.finish()?;
-        if promised.is_some_and(|promised| promised > records) {
-            let text = "the file ends before all the records that its first line tells of";
-            report.note(lines.number, text);
-        }
-        Ok(report)
+        self.watch(Operation::Import, || {
+            let mut lines = Lines::new(reader, line::longest(&self.limits));
+            let promised = match lines.next()? {
+                Some(Ok(header)) => line::read_header(header)?,
+                _ => line::read_header(b"")?,
+            };
+            let mut importer = Importer::new(self);
+            let mut records = 0;
+            while let Some(found) = lines.next()? {
+                records += 1;
+                let found = found.and_then(|line| line::read(line, &self.limits));
+                importer.add(lines.number, found)?;
+            }
+            let mut report = importer.finish()?;
+            if promised.is_some_and(|promised| promised > records) {
+                let text = "the file ends before all the records that its first line tells of";
+                report.note(lines.number, text);
+            }
+            Ok(report)
+        })
     }
 }
 

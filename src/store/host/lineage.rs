@@ -6,6 +6,7 @@ use super::Host;
 use crate::audit::{Action, Decision, Entry, Query};
 use crate::error::{Error, Result};
 use crate::lineage::{Lineage, Origin, Step, Trace, VersionId, Why};
+use crate::observe::Operation;
 use crate::policy::Gate;
 use crate::storage::Namespace;
 
@@ -39,9 +40,11 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn derived_from(&self, version: &VersionId, trace: &Trace) -> Result<Lineage> {
-        let grant = Gate::host(self.namespace.clone(), None);
-        follow(version, *trace, |version, limit| {
-            self.gate.provider().sources(&grant, version, limit)
+        self.watch(Operation::DerivedFrom, || {
+            let grant = Gate::host(self.namespace.clone(), None);
+            follow(version, *trace, |version, limit| {
+                self.gate.provider().sources(&grant, version, limit)
+            })
         })
     }
 
@@ -71,9 +74,11 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn derived_into(&self, version: &VersionId, trace: &Trace) -> Result<Lineage> {
-        let grant = Gate::host(self.namespace.clone(), None);
-        follow(version, *trace, |version, limit| {
-            self.gate.provider().derivations(&grant, version, limit)
+        self.watch(Operation::DerivedInto, || {
+            let grant = Gate::host(self.namespace.clone(), None);
+            follow(version, *trace, |version, limit| {
+                self.gate.provider().derivations(&grant, version, limit)
+            })
         })
     }
 
@@ -104,38 +109,41 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn why(&self, version: &VersionId) -> Result<Option<Why>> {
-        let of_key = Query {
-            agent: Some(version.agent.clone()),
-            namespace: Some(version.namespace.clone()),
-            key: Some(version.key.clone()),
-            level: Some(version.level),
-            decision: Some(Decision::Allowed),
-            ..Query::default()
-        };
-        let is_save = |entry: &Entry| {
-            entry.facts.action.stores() && entry.facts.version == Some(version.version)
-        };
-        let Some(saved) = self.oldest(of_key, is_save)? else {
-            return Ok(None);
-        };
-        let of_session = Query {
-            session: Some(saved.facts.session.clone()),
-            namespace: Some(Namespace::SESSION),
-            level: Some(version.level),
-            decision: Some(Decision::Allowed),
-            before: Some(saved.seq),
-            ..Query::default()
-        };
-        let is_rise = |entry: &Entry| matches!(entry.facts.action, Action::Open | Action::Raise);
-        let cause = self.oldest(of_session, is_rise)?;
-        Ok(Some(Why { saved, cause }))
+        self.watch(Operation::Why, || {
+            let of_key = Query {
+                agent: Some(version.agent.clone()),
+                namespace: Some(version.namespace.clone()),
+                key: Some(version.key.clone()),
+                level: Some(version.level),
+                decision: Some(Decision::Allowed),
+                ..Query::default()
+            };
+            let is_save = |entry: &Entry| {
+                entry.facts.action.stores() && entry.facts.version == Some(version.version)
+            };
+            let Some(saved) = self.oldest(of_key, is_save)? else {
+                return Ok(None);
+            };
+            let of_session = Query {
+                session: Some(saved.facts.session.clone()),
+                namespace: Some(Namespace::SESSION),
+                level: Some(version.level),
+                decision: Some(Decision::Allowed),
+                before: Some(saved.seq),
+                ..Query::default()
+            };
+            let is_rise =
+                |entry: &Entry| matches!(entry.facts.action, Action::Open | Action::Raise);
+            let cause = self.oldest(of_session, is_rise)?;
+            Ok(Some(Why { saved, cause }))
+        })
     }
 
     /// The oldest entry that the query asks for and that passes.
     fn oldest(&self, mut query: Query, passes: impl Fn(&Entry) -> bool) -> Result<Option<Entry>> {
         let mut oldest = None;
         loop {
-            let page = self.audit(&query)?;
+            let page = self.entries(&query)?;
             let Some(last) = page.last().map(|last| last.seq) else {
                 return Ok(oldest);
             };

@@ -3,6 +3,7 @@
 use super::Host;
 use crate::classification::Classification;
 use crate::error::Result;
+use crate::observe::Operation;
 use crate::policy::Gate;
 use crate::session::Session;
 use crate::storage::{Holding, Stats};
@@ -32,8 +33,10 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn holdings(&self) -> Result<Vec<Holding>> {
-        let grant = Gate::host(self.namespace.clone(), None);
-        self.gate.provider().holdings(&grant, self.gate.now())
+        self.watch(Operation::Holdings, || {
+            let grant = Gate::host(self.namespace.clone(), None);
+            self.gate.provider().holdings(&grant, self.gate.now())
+        })
     }
 
     /// What a session of this agent at this level sees, as a session that only reads.
@@ -61,7 +64,12 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn view(&self, agent: &str, level: Classification) -> Result<Session> {
-        self.gate.view(&agent.parse()?, level)
+        let observers = self.gate.observers();
+        observers.watch(Operation::View, None, None, |probe| {
+            let session = self.gate.view(&agent.parse()?, level)?;
+            probe.note(level);
+            Ok(session)
+        })
     }
 
     /// Counts by level, of all agents in the store's namespace, and the sizes of the whole store.
@@ -87,8 +95,10 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn stats(&self) -> Result<Stats> {
-        let grant = Gate::host(self.namespace.clone(), None);
-        self.gate.provider().stats(&grant, self.gate.now())
+        self.watch(Operation::Stats, || {
+            let grant = Gate::host(self.namespace.clone(), None);
+            self.gate.provider().stats(&grant, self.gate.now())
+        })
     }
 
     /// The same with the counts by level of one agent only.
@@ -111,7 +121,9 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn agent_stats(&self, agent: &str) -> Result<Stats> {
-        let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
-        self.gate.provider().stats(&grant, self.gate.now())
+        self.watch(Operation::Stats, || {
+            let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
+            self.gate.provider().stats(&grant, self.gate.now())
+        })
     }
 }

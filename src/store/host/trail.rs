@@ -7,6 +7,7 @@ use super::Host;
 use super::export::export_file;
 use crate::audit::{Anchor, Link, Verification, Walk, write_line};
 use crate::error::{Error, Result};
+use crate::observe::Operation;
 use crate::policy::Gate;
 
 /// How many entries are read at a time.
@@ -36,12 +37,14 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn verify(&self, anchor: Option<&Anchor>) -> Result<Verification> {
-        let mut walk = Walk::new(anchor);
-        let recorded = self.walk_trail(|link| {
-            walk.feed(link);
-            Ok(())
-        })?;
-        Ok(walk.finish(recorded))
+        self.watch(Operation::Verify, || {
+            let mut walk = Walk::new(anchor);
+            let recorded = self.walk_trail(|link| {
+                walk.feed(link);
+                Ok(())
+            })?;
+            Ok(walk.finish(recorded))
+        })
     }
 
     /// Writes every entry that there is at the start of the call as one line of JSON, the first entry
@@ -67,7 +70,11 @@ impl Host {
     /// assert!(lines.starts_with(br#"{"seq":1,"#));
     /// # Ok::<(), strandline::Error>(())
     /// ```
-    pub fn export_audit(&self, mut out: impl Write) -> Result<Anchor> {
+    pub fn export_audit(&self, out: impl Write) -> Result<Anchor> {
+        self.watch(Operation::ExportAudit, || self.write_trail(out))
+    }
+
+    fn write_trail(&self, mut out: impl Write) -> Result<Anchor> {
         let mut written = Anchor::START;
         self.walk_trail(|Link { seq, entry }| {
             let entry = entry
@@ -102,8 +109,8 @@ impl Host {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn export_audit_to(&self, path: impl AsRef<Path>) -> Result<Anchor> {
-        export_file(path.as_ref(), |file| {
-            self.export_audit(BufWriter::new(file))
+        self.watch(Operation::ExportAudit, || {
+            export_file(path.as_ref(), |file| self.write_trail(BufWriter::new(file)))
         })
     }
 

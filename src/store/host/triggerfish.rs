@@ -10,6 +10,7 @@ use super::import::Importer;
 use super::{Host, line};
 use crate::classification::Classification;
 use crate::error::Result;
+use crate::observe::Operation;
 use crate::record::{Limits, Memory, parse_key};
 use crate::session::AgentId;
 use crate::storage::sqlite::triggerfish::{Pair, pairs};
@@ -71,31 +72,33 @@ impl Host {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn import_triggerfish(&self, path: impl AsRef<Path>) -> Result<ImportReport> {
-        let mut importer = Importer::new(self);
-        let mut number = 0;
-        pairs(path.as_ref(), line::longest(&self.limits), &mut |pair| {
-            number += 1;
-            let (key, value) = match pair {
-                Pair::Whole(key, value) => (key, Ok(value)),
-                Pair::Bad(key, reason) => (key, Err(Bad::new(reason))),
-                Pair::NoKey => ("", Ok(&b""[..])),
-            };
-            let Some(name) = key.strip_prefix(PREFIX) else {
-                importer.report.ignored += 1;
-                return Ok(());
-            };
-            let found = value.and_then(|value| Row::parse(name, value, &self.limits));
-            if found.as_ref().is_ok_and(|row| row.is_raised) {
-                let text = "the key and the record name two levels; the higher one counts";
-                importer.report.note(number, text);
-            }
-            let found = found.map(|row| StoredVersion {
-                namespace: self.namespace.clone(),
-                version: row.version,
-            });
-            importer.add(number, found)
-        })?;
-        importer.finish()
+        self.watch(Operation::Import, || {
+            let mut importer = Importer::new(self);
+            let mut number = 0;
+            pairs(path.as_ref(), line::longest(&self.limits), &mut |pair| {
+                number += 1;
+                let (key, value) = match pair {
+                    Pair::Whole(key, value) => (key, Ok(value)),
+                    Pair::Bad(key, reason) => (key, Err(Bad::new(reason))),
+                    Pair::NoKey => ("", Ok(&b""[..])),
+                };
+                let Some(name) = key.strip_prefix(PREFIX) else {
+                    importer.report.ignored += 1;
+                    return Ok(());
+                };
+                let found = value.and_then(|value| Row::parse(name, value, &self.limits));
+                if found.as_ref().is_ok_and(|row| row.is_raised) {
+                    let text = "the key and the record name two levels; the higher one counts";
+                    importer.report.note(number, text);
+                }
+                let found = found.map(|row| StoredVersion {
+                    namespace: self.namespace.clone(),
+                    version: row.version,
+                });
+                importer.add(number, found)
+            })?;
+            importer.finish()
+        })
     }
 }
 

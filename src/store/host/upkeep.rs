@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::Host;
 use crate::audit::Action;
 use crate::error::{Error, ErrorKind, Result};
+use crate::observe::Operation;
 use crate::policy::{Act, Gate};
 use crate::record::{Memory, parse_key};
 use crate::session::{AgentId, Session};
@@ -71,25 +72,30 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn restore(&self, session: &Session, key: &str, version: u64) -> Result<Memory> {
-        let key = parse_key(key, &self.limits)?;
-        let act = Act::new(Action::Restore, &self.namespace).on(&key);
-        let request = Restore {
-            key: key.clone(),
-            version,
-            lineage_id: Uuid::new_v4(),
-        };
-        self.gate.write(session, act, |grant| {
-            let error = match self.gate.provider().restore(grant, &request) {
-                Ok(Some(memory)) => return Ok(memory),
-                Ok(None) => {
-                    let text = "the key has no such version at the session's level";
-                    Error::new(ErrorKind::NotFound, text)
-                }
-                Err(error) if error.kind() == ErrorKind::InvalidArgument => error,
-                Err(error) => return Err(error),
+        let observers = self.gate.observers();
+        observers.watch(Operation::Restore, None, Some(session), |probe| {
+            let key = parse_key(key, &self.limits)?;
+            let act = Act::new(Action::Restore, &self.namespace)
+                .on(&key)
+                .seen_by(probe);
+            let request = Restore {
+                key: key.clone(),
+                version,
+                lineage_id: Uuid::new_v4(),
             };
-            self.gate.refuse_write(grant, act, &error)?;
-            Err(error)
+            self.gate.write(session, act, |grant| {
+                let error = match self.gate.provider().restore(grant, &request) {
+                    Ok(Some(memory)) => return Ok(memory),
+                    Ok(None) => {
+                        let text = "the key has no such version at the session's level";
+                        Error::new(ErrorKind::NotFound, text)
+                    }
+                    Err(error) if error.kind() == ErrorKind::InvalidArgument => error,
+                    Err(error) => return Err(error),
+                };
+                self.gate.refuse_write(grant, act, &error)?;
+                Err(error)
+            })
         })
     }
 
@@ -122,14 +128,16 @@ impl Host {
         after: Option<Uuid>,
         limit: usize,
     ) -> Result<Vec<Version>> {
-        if limit == 0 {
-            let text = "`limit` must be a whole number of at least 1";
-            return Err(Error::invalid(text));
-        }
-        let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
-        let key = parse_key(key, &self.limits)?;
-        let provider = self.gate.provider();
-        provider.history_page(&grant, &key, after, limit)
+        self.watch(Operation::History, || {
+            if limit == 0 {
+                let text = "`limit` must be a whole number of at least 1";
+                return Err(Error::invalid(text));
+            }
+            let grant = Gate::host(self.namespace.clone(), Some(agent.parse()?));
+            let key = parse_key(key, &self.limits)?;
+            let provider = self.gate.provider();
+            provider.history_page(&grant, &key, after, limit)
+        })
     }
 
     /// Removes for good what ended before a time, of every agent.
@@ -157,7 +165,7 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn purge(&self, before: DateTime<Utc>) -> Result<Erased> {
-        self.remove(None, Erase::ended(before))
+        self.watch(Operation::Purge, || self.remove(None, Erase::ended(before)))
     }
 
     /// Removes for good what ended before a time, of one agent; else as [`purge`](Self::purge).
@@ -178,7 +186,9 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn purge_agent(&self, agent: &str, before: DateTime<Utc>) -> Result<Erased> {
-        self.remove(Some(agent.parse()?), Erase::ended(before))
+        self.watch(Operation::Purge, || {
+            self.remove(Some(agent.parse()?), Erase::ended(before))
+        })
     }
 
     /// Erases every version of one key of an agent, at every level, in the store's namespace.
@@ -200,7 +210,9 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn erase(&self, agent: &str, key: &str) -> Result<Erased> {
-        self.remove(Some(agent.parse()?), Erase::Key(key.parse()?))
+        self.watch(Operation::Erase, || {
+            self.remove(Some(agent.parse()?), Erase::Key(key.parse()?))
+        })
     }
 
     /// Erases every version of every key of an agent, in every namespace.
@@ -220,7 +232,9 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn erase_agent(&self, agent: &str) -> Result<Erased> {
-        self.remove(Some(agent.parse()?), Erase::Agent)
+        self.watch(Operation::Erase, || {
+            self.remove(Some(agent.parse()?), Erase::Agent)
+        })
     }
 
     /// Erases every version that a session saved, in every namespace.
@@ -246,7 +260,9 @@ impl Host {
     /// # Ok::<(), strandline::Error>(())
     /// ```
     pub fn erase_session(&self, session: &str) -> Result<Erased> {
-        self.remove(None, Erase::Session(session.parse()?))
+        self.watch(Operation::Erase, || {
+            self.remove(None, Erase::Session(session.parse()?))
+        })
     }
 
     fn remove(&self, agent: Option<AgentId>, what: Erase) -> Result<Erased> {
@@ -278,7 +294,9 @@ impl Host {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> Result<Vec<Problem>> {
-        let grant = Gate::host(self.namespace.clone(), None);
-        self.gate.provider().check(&grant)
+        self.watch(Operation::Check, || {
+            let grant = Gate::host(self.namespace.clone(), None);
+            self.gate.provider().check(&grant)
+        })
     }
 }
