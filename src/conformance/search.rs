@@ -6,8 +6,8 @@ use crate::classification::Classification::Internal;
 use crate::record::{Memory, Tag};
 use crate::search::analysis::{Analysis, DocumentTerms};
 use crate::search::{
-    B, CLOSE, COMMON, K1, LENGTH, NEAR, NEXT, PARTS, RESERVE, SAMPLE, frequency_of, is_sampled,
-    length_of, round_frequency, round_length,
+    B, CLOSE, COMMON, K1, LENGTH, NEAR, NEXT, PARTS, RESERVE, SAMPLE, SHARING, frequency_of,
+    is_sampled, length_of, round_frequency, round_length,
 };
 use crate::storage::{Hit, Namespace, NewRecord};
 
@@ -149,8 +149,8 @@ fn grams_of_query(query: &str) -> Vec<(String, f64)> {
         let letters: f64 = grams.iter().map(|_| 1.0).sum();
         for gram in grams {
             match all.iter_mut().find(|(other, _)| *other == gram) {
-                Some((_, weight)) => *weight += PARTS / letters.sqrt(),
-                None => all.push((gram, PARTS / letters.sqrt())),
+                Some((_, weight)) => *weight += PARTS / letters.powf(SHARING),
+                None => all.push((gram, PARTS / letters.powf(SHARING))),
             }
         }
     }

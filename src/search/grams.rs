@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::analysis::Analysis;
 use super::bm25::to_f64;
 use super::letters::{Letter, letter};
-use super::{K1, MAX_GRAMS, PARTS, READ_BYTES};
+use super::{FUNCTION_WORDS, K1, MAX_GRAMS, PARTS, READ_BYTES, SHARING};
 
 /// Four letters, or the three of a word of one with its ends.
 type Gram = u128;
@@ -26,24 +26,24 @@ pub(super) struct Grams {
 pub(super) type Counts = Vec<(usize, u32)>;
 
 impl Grams {
-    /// The parts of the words of a query. Function words count only where there is nothing else.
+    /// The parts of the words of a query. Function words count less than others, and come after them.
     pub(super) fn of(query: &str, analysis: Analysis) -> Self {
-        let words = words(query);
-        let telling = |word: &Word<'_>| {
-            word.text
-                .is_none_or(|text| !analysis.is_function_word(text))
-        };
-        let any = words.iter().any(telling);
+        let (functions, telling): (Vec<_>, Vec<_>) = words(query).into_iter().partition(|word| {
+            let text = word.text;
+            text.is_some_and(|text| analysis.is_function_word(text))
+        });
         let mut grams = Self::default();
-        for word in words.iter().filter(|word| !any || telling(word)) {
-            grams.add(&word.grams);
+        for (words, share) in [(telling, 1.0), (functions, FUNCTION_WORDS)] {
+            for word in words {
+                grams.add(&word.grams, share);
+            }
         }
         grams
     }
 
     /// A word of many parts counts more than a short one, but not as many times more.
-    fn add(&mut self, word: &[Gram]) {
-        let weight = PARTS / to_f64(word.len()).sqrt();
+    fn add(&mut self, word: &[Gram], share: f64) {
+        let weight = share * PARTS / to_f64(word.len()).powf(SHARING);
         for gram in word {
             let next = self.weights.len();
             if next == MAX_GRAMS && !self.places.contains_key(gram) {
@@ -265,9 +265,18 @@ mod tests {
     }
 
     #[test]
-    fn function_words_count_only_alone() {
-        assert_eq!(Grams::of("what is tea", Analysis::default()).len(), 2);
-        assert_eq!(Grams::of("what is it", Analysis::default()).len(), 5);
+    fn function_words_come_last_and_count_less() {
+        let of = |query| Grams::of(query, Analysis::default()).weights;
+        let [tea, what] = [of("tea"), of("what")];
+        assert_eq!(of("what tea"), [tea.clone(), what.clone()].concat());
+        assert!((what[0] - FUNCTION_WORDS * of("bank")[0]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_function_word_takes_the_place_of_another() {
+        let many: String = (0..MAX_GRAMS).map(|n| format!("{n:04}x ")).collect();
+        let with = Grams::of(&format!("what is {many}"), Analysis::default());
+        assert_eq!(with.places, Grams::of(&many, Analysis::default()).places);
     }
 
     #[test]

@@ -35,9 +35,11 @@
 //!
 //! The best [`CLOSE`] are read again, the first [`READ_BYTES`] of each text. The query's words are cut into
 //! parts of four letters, with the ends of the word as letters (`_tea`, `tea_`), the first [`MAX_GRAMS`] of
-//! them; each counts as a term whose weight is [`PARTS`] `/ √k` in a word of *k* parts, and whose *N* and
-//! *n* are counted among those read. That finds another ending, the other half of a compound or a slip of
-//! the pen, in any language, without an index of parts, which would be 3.5 times the size.
+//! them; each counts as a term whose weight is [`PARTS`] `/ k^`[`SHARING`] in a word of *k* parts, and whose
+//! *N* and *n* are counted among those read. That finds another ending, the other half of a compound or a
+//! slip of the pen, in any language, without an index of parts, which would be 3.5 times the size. Function
+//! words, which are no terms beside others, come last here and count [`FUNCTION_WORDS`] times as much: among
+//! records that tell of the same things, they tell who asks for whom.
 //!
 //! # Stage 3: neighbours
 //!
@@ -78,7 +80,7 @@ pub use source::{Beside, Found, Newest, Posting, Source};
 pub const K1: f64 = 0.9;
 
 /// How much a record's length counts.
-pub const B: f64 = 0.4;
+pub const B: f64 = 0.5;
 
 /// The length, in words, of a record that is neither short nor long.
 pub const LENGTH: f64 = 40.0;
@@ -110,7 +112,14 @@ pub fn is_sampled(key: &str) -> bool {
 pub const CLOSE: usize = 100;
 
 /// How much the parts of a word count beside the word itself.
-pub const PARTS: f64 = 0.85;
+pub const PARTS: f64 = 1.1;
+
+/// How evenly the parts share that: 0 if a word of many parts counts as often as it has parts, 1 if it
+/// counts as much as a word of one.
+pub const SHARING: f64 = 0.4;
+
+/// How much the parts of a function word count beside those of another word.
+pub const FUNCTION_WORDS: f64 = 0.4;
 
 /// So many of the best have records beside them that are looked at.
 pub const LENDERS: usize = 20;
