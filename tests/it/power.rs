@@ -52,7 +52,8 @@ pub(crate) fn export(round: usize) -> String {
             "session": "elsewhere", "lineage_id": uuid::Uuid::new_v4(),
             "state": if ended.is_some() { "superseded" } else { "live" }, "ended_at": ended,
         });
-        lines.push_str(&format!("{line}\n"));
+        lines.push_str(&line.to_string());
+        lines.push('\n');
     }
     lines
 }

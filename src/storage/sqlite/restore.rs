@@ -47,20 +47,16 @@ pub(crate) fn restore(backup: &Path, target: &Path, options: &SqliteOptions) -> 
         .and_then(|mut from| io::copy(&mut from, copy.file()))
         .map_err(|error| refused(open::io_error(&backup, &error)))?;
     let count = check(copy.path(), key).map_err(refused)?;
-    match lock(&target, key).map_err(|error| open::named(&target, &error))? {
-        Some(lock) => {
-            remove_sidecars(&target)
-                .map_err(|error| open::named(&target, &open::io_error(&target, &error)))?;
-            copy.replace()?;
-            drop(lock);
-        }
-        None => {
-            remove_sidecars(&target)
-                .map_err(|error| open::named(&target, &open::io_error(&target, &error)))?;
-            // Whoever made a store there meanwhile keeps it.
-            copy.put_new()?;
-        }
+    let lock = lock(&target, key).map_err(|error| open::named(&target, &error))?;
+    remove_sidecars(&target)
+        .map_err(|error| open::named(&target, &open::io_error(&target, &error)))?;
+    if lock.is_some() {
+        copy.replace()?;
+    } else {
+        // Whoever made a store there meanwhile keeps it.
+        copy.put_new()?;
     }
+    drop(lock);
     Ok(count)
 }
 

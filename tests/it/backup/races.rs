@@ -80,8 +80,8 @@ fn child_restores_all_the_time() {
 fn opens_that_race_a_restore_get_the_old_store_or_the_new() {
     let (place, _) = Place::backed_up();
     let name = "backup::races::child_restores_all_the_time";
-    let mut restorer = child::command(name, &place.path, "").spawn().unwrap();
-    child::go(&mut restorer);
+    let mut other = child::command(name, &place.path, "").spawn().unwrap();
+    child::go(&mut other);
     let stop = AtomicBool::new(false);
     let (mut opened, mut restored) = (0, 0);
     thread::scope(|scope| {
@@ -111,7 +111,7 @@ fn opens_that_race_a_restore_get_the_old_store_or_the_new() {
         restored = here.join().unwrap();
     });
     fs::write(place.folder.path().join("end"), "").unwrap();
-    assert!(restorer.wait_with_output().unwrap().status.success());
+    assert!(other.wait_with_output().unwrap().status.success());
     assert!(opened > 0, "nothing raced");
     eprintln!("{opened} opened, {restored} restored");
     assert_sound(&place.path);
