@@ -8,7 +8,7 @@ use strandline::Classification as Level;
 use strandline::ErrorKind::*;
 use strandline::Limits;
 use strandline::search::{
-    B, K1, LENGTH, NEAR, NEXT, PARTS, RESERVE, frequency_of, length_of, round_frequency,
+    B, K1, LENGTH, NEAR, NEXT, PARTS, RESERVE, SHARING, frequency_of, length_of, round_frequency,
     round_length,
 };
 use strandline::storage::VersionState::{Deleted, Live, Superseded};
@@ -215,7 +215,7 @@ fn parts(query: &[&str], visible: &[Row]) -> Vec<Vec<f64>> {
     let words = weighed(query.iter().map(|word| ((*word).to_owned(), 1.0)));
     let grams = weighed(query.iter().flat_map(|word| {
         let grams = grams(word);
-        let weight = PARTS / (grams.len() as f64).sqrt();
+        let weight = PARTS / (grams.len() as f64).powf(SHARING);
         grams.into_iter().map(move |gram| (gram, weight))
     }));
     let word_counts: Vec<Vec<usize>> = visible
