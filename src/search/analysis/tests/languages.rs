@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn no_stemmer_fails_on_its_letters(word in "[a-zà-ÿāăąćčďđēęěğģīįıİłńňőœřśşšţťūůűųźżžșț]{1,40}", at in 0..Language::ALL.len()) {
+    fn no_stemmer_fails_on_its_letters(word in "[a-zà-öø-ÿāăąćčďđēęěğģīįıİłńňőœřśşšţťūůűųźżžșț]{1,40}", at in 0..Language::ALL.len()) {
         let analysis = Analysis::new(Language::ALL[at]);
         prop_assert!(!analysis.document("", [], &word).counts.is_empty());
     }
