@@ -1,7 +1,6 @@
 //! What it takes to explain hits as large as memories may be.
 
 use std::fs;
-use std::time::Instant;
 
 use strandline::{Draft, Search};
 
@@ -35,34 +34,28 @@ fn child_explains() {
     }
     let store = keyed::builder().open_in_memory().unwrap();
     let session = store.session("s", "agent").open().unwrap();
-    let start = Instant::now();
     for (number, text) in texts().iter().cycle().take(20).enumerate() {
         let key = format!("k{number}");
         store
             .save(&session, Draft::new(key, text.as_str()))
             .unwrap();
     }
-    let saving = start.elapsed();
     let search = || Search::new("cat 好き").max_results(20);
     assert_eq!(store.search(&session, search()).unwrap().len(), 20);
     let before = peak();
-    let start = Instant::now();
     let hits = store.search(&session, search().explain()).unwrap();
-    let explaining = start.elapsed();
     let more = peak() - before;
     for hit in &hits {
         let why = hit.explanation.as_ref().unwrap();
         assert!((1..=3).contains(&why.fragments.len()) || hit.memory.content.contains('\u{301}'));
     }
-    child::say(&format!("{saving:?} {explaining:?} {more}"));
     // Each is analysed once more, and what that takes is given back before the next.
-    assert!(explaining < saving * 8, "{explaining:?} of {saving:?}");
     assert!(more < 150 << 20, "{more}");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn many_large_hits_are_explained_one_after_the_other_in_linear_time() {
+fn many_large_hits_are_explained_one_after_the_other_in_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let command = child::command("explain::child_explains", folder.path(), "");
     child::run_all([command]);
