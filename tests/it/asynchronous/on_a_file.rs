@@ -64,9 +64,9 @@ fn triples(store: &AsyncStore, sessions: &[Session], patience: Duration) -> Join
     for (n, session) in sessions.iter().cloned().enumerate() {
         let store = store.clone();
         saves.spawn(async move {
-            let saved = timeout(patience, store.save_all(&session, triple(n))).await;
-            saved.ok().map(|saved| {
-                saved.unwrap();
+            let outcome = timeout(patience, store.save_all(&session, triple(n))).await;
+            outcome.ok().map(|outcome| {
+                outcome.unwrap();
                 n
             })
         });
@@ -136,9 +136,9 @@ fn a_timer_ticks_while_a_hundred_saves_wait_for_the_file() {
             while counted.fetch_add(1, Ordering::SeqCst) < 60 {
                 thread::sleep(TICK);
             }
-            let ticked = seen.load(Ordering::SeqCst);
+            let count = seen.load(Ordering::SeqCst);
             lock.execute_batch("ROLLBACK").unwrap();
-            ticked
+            count
         });
         let ticker = tokio::spawn(async move {
             let mut timer = interval(TICK);
@@ -153,8 +153,8 @@ fn a_timer_ticks_while_a_hundred_saves_wait_for_the_file() {
             save.unwrap().unwrap();
         }
         ticker.abort();
-        let ticked = other.join().unwrap();
-        assert!(ticked >= 20, "{ticked} ticks in the time of 60");
+        let count = other.join().unwrap();
+        assert!(count >= 20, "{count} ticks in the time of 60");
         let listed = store.list(&sessions[0], List::new().limit(1_000)).await;
         assert_eq!(listed.unwrap().memories.len(), 100);
     });
@@ -259,7 +259,7 @@ fn shut_down_after(acknowledged: usize, is_locked: bool, shut_down: fn(Runtime))
 #[test]
 fn a_runtime_that_is_shut_down_midway_leaves_every_save_whole_or_not_there() {
     let ways: [fn(Runtime); 3] = [drop, Runtime::shutdown_background, |runtime| {
-        runtime.shutdown_timeout(TICK)
+        runtime.shutdown_timeout(TICK);
     }];
     for way in ways {
         shut_down_after(0, true, way);
