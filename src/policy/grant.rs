@@ -118,6 +118,8 @@ impl ReadGrant {
 ///             assert_eq!(grant.as_read().level(), grant.level());
 ///             // The entry that was stored with it.
 ///             assert_eq!(grant.facts(&memory.key, memory.version).level, grant.level());
+///             // That is said for the records of sessions alone.
+///             assert_eq!(grant.follows(), None);
 ///         }
 ///         Ok(saved)
 ///     }
