@@ -93,7 +93,11 @@ fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
     run("list by tag", Aim::None, &|| {
         reads::lists(&bench, Some("tag07"))
     });
-    for (name, queries, aim) in questions(words, &bench, 1) {
+    let aims = match count {
+        0..100_000 => [Aim::None; 2],
+        _ => [5.0, 10.0].map(Aim::Faster),
+    };
+    for (name, queries, aim) in questions(words, (bench.loaded(), count), 1, aims) {
         run(name, aim, &|| searches::searches(&bench, &queries));
     }
     run("save, Durability::Full", within, &|| {
@@ -111,8 +115,9 @@ fn measure_size(words: &Words, name: &str, count: usize, verbs: &[String]) {
 fn measure_agents(words: &Words, name: &str, count: usize) {
     println!("\n{name}: {count} memories of {AGENTS} agents at four levels");
     let bench = Bench::new(data::memories(words, count, AGENTS), count);
-    for (name, queries, _) in questions(words, &bench, AGENTS) {
-        report(name, &searches::searches(&bench, &queries), Aim::None);
+    let of = (bench.loaded(), count);
+    for (name, queries, aim) in questions(words, of, AGENTS, [Aim::None; 2]) {
+        report(name, &searches::searches(&bench, &queries), aim);
     }
 }
 
@@ -127,31 +132,37 @@ fn measure_few(words: &Words, name: &str, count: usize) {
         ..item
     });
     let among = Bench::new(others.chain(few).collect(), count + FEW);
-    for (name, queries, aim) in questions(words, &alone, 1) {
-        let aim = match aim {
-            Aim::Faster(10.0) => Aim::Faster(30.0),
-            aim => aim,
-        };
+    let aims = [5.0, 30.0].map(Aim::Faster);
+    let of = (alone.loaded(), count);
+    for (name, queries, aim) in questions(words, of, 1, aims) {
         report(name, &searches::searches(&among, &queries), aim);
     }
     println!("among the others, and, in the place of by hand, alone:");
-    for (name, queries, _) in questions(words, &alone, 1) {
+    for (name, queries, aim) in questions(words, of, 1, [Aim::Within(1.3); 2]) {
         let compared = searches::alone(&among, &alone, &queries);
-        report(name, &compared, Aim::Within(1.3));
+        report(name, &compared, aim);
     }
 }
 
-/// The kinds of searches, and how much faster than by hand they should be.
-fn questions(words: &Words, bench: &Bench, agents: usize) -> [(&'static str, Vec<Query>, Aim); 5] {
-    let (count, [rare, common]) = match bench.count {
-        0..100_000 => (400, [Aim::None; 2]),
-        _ => (200, [5.0, 10.0].map(Aim::Faster)),
+/// The kinds of searches for these items, among so many that are stored, and how much faster than by hand
+/// those of rare and of common words should be.
+fn questions(
+    words: &Words,
+    (items, stored): (&[Item], usize),
+    agents: usize,
+    [rare, common]: [Aim; 2],
+) -> [(&'static str, Vec<Query>, Aim); 5] {
+    // By hand, a search in a million takes a good part of a second.
+    let (count, few) = match stored {
+        0..100_000 => (400, 40),
+        100_000..1_000_000 => (200, 40),
+        _ => (40, 8),
     };
-    let hits = data::hit_queries(bench.loaded(), count);
+    let hits = data::hit_queries(items, count);
     let zipfs = data::zipf_queries(words, count, agents);
     let natural = data::natural_queries(words, count, agents);
-    let one = data::common_queries(words, 1, 40, agents);
-    let four = data::common_queries(words, 4, 40, agents);
+    let one = data::common_queries(words, 1, few, agents);
+    let four = data::common_queries(words, 4, few, agents);
     [
         ("search, HIT", hits, rare),
         ("search, ZIPF", zipfs, rare),

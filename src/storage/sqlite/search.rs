@@ -1,5 +1,6 @@
 //! Search: FTS5 as an inverted index, and the ranking of [`crate::search`] over what a session sees.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -58,6 +59,8 @@ struct Seen<'db> {
     language: Language,
     scope: VisibleScope,
     expired: Expired,
+    /// The last window that was asked for, and where it begins.
+    window: Cell<Option<(u64, i64)>>,
 }
 
 impl<'db> Seen<'db> {
@@ -68,6 +71,7 @@ impl<'db> Seen<'db> {
             language,
             scope: VisibleScope::of(db, view)?,
             expired: Expired::read(db, view, agent, language)?,
+            window: Cell::new(None),
         })
     }
 }
@@ -83,11 +87,20 @@ impl Seen<'_> {
     /// The records that match, of those with at least this sequence number; ascending.
     fn matching_since(&self, wanted: &str, seq: i64) -> Result<Vec<Posting>> {
         let scope = &self.scope;
-        let half = |half: bool| {
-            let slots = scope.slots.iter();
-            slots.map(move |slot| since(scope.scope, half, *slot, seq))
-        };
+        let half = |half| scope.since(half, seq);
         read_rows(self.db, wanted, [false, true].into_iter().flat_map(half))
+    }
+
+    /// The sequence number from which on about so many visible records were saved, by the sampled ones; 0
+    /// if there aren't so many.
+    fn begin(&self, window: u64) -> Result<i64> {
+        if let Some((_, begin)) = self.window.get().filter(|(last, _)| *last == window) {
+            return Ok(begin);
+        }
+        let wanted = usize::try_from(window / SAMPLE).unwrap_or(usize::MAX);
+        let begin = self.scope.newest_sampled(self.db, wanted)?;
+        self.window.set(Some((window, begin)));
+        Ok(begin)
     }
 }
 
@@ -135,10 +148,9 @@ impl Source for Seen<'_> {
         Ok(postings)
     }
 
-    /// Looks through so many numbers of versions, whoever sees them.
+    /// Looks through about so many visible records.
     fn newest(&self, term: &str, window: u64) -> Result<Newest> {
-        let window = i64::try_from(window).unwrap_or(i64::MAX);
-        let from = self.scope.next_seq(self.db)?.saturating_sub(window).max(0);
+        let from = self.begin(window)?;
         let mut postings = self.matching_since(&phrase(term), from)?;
         let since = |doc, _: &DocumentTerms| Doc::from_rowid(doc).seq >= from;
         self.expired.correct(term, &mut postings, since);
@@ -202,10 +214,28 @@ impl VisibleScope {
         })
     }
 
-    /// The sequence number of the record that is saved next.
-    fn next_seq(&self, db: &Connection) -> Result<i64> {
-        let mut select = db.prepare_cached("SELECT next_seq FROM scopes WHERE id = ?1")?;
-        Ok(select.query_row([self.scope], |row| row.get(0))?)
+    /// The rows of each visible slot in one half, from this sequence number on.
+    fn since(&self, sampled: bool, seq: i64) -> impl Iterator<Item = RangeInclusive<i64>> {
+        let slots = self.slots.iter();
+        slots.map(move |slot| since(self.scope, sampled, *slot, seq))
+    }
+
+    /// The sequence number of the last but so many of the sampled records; 0 if there are fewer.
+    fn newest_sampled(&self, db: &Connection, wanted: usize) -> Result<i64> {
+        let sql = "SELECT doc FROM records INDEXED BY records_doc
+                   WHERE doc >= ?1 AND doc <= ?2 ORDER BY doc DESC LIMIT ?3";
+        let mut select = db.prepare_cached(sql)?;
+        let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let mut newest = Vec::new();
+        for range in self.since(true, 0) {
+            let mut rows = select.query(params![range.start(), range.end(), limit])?;
+            while let Some(row) = rows.next()? {
+                newest.push(Doc::from_rowid(row.get(0)?).seq);
+            }
+        }
+        newest.sort_unstable_by(|a, b| b.cmp(a));
+        let last = wanted.checked_sub(1).and_then(|last| newest.get(last));
+        Ok(last.copied().unwrap_or_default())
     }
 }
 
@@ -444,4 +474,48 @@ fn hit(db: &Connection, view: View, agent: &AgentId, candidate: Candidate) -> Re
         memory: memory(row, agent)?,
         score: candidate.score,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SqliteOptions, key};
+    use super::*;
+    use crate::{Classification, Draft, MemoryStore};
+
+    #[test]
+    fn the_newest_are_counted_among_the_visible_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory.db");
+        let store = MemoryStore::open(&path).unwrap();
+        for level in [Classification::Public, Classification::Restricted] {
+            let session = store.session(level.as_str(), "agent").taint(level).open();
+            for batch in 0..3 {
+                let draft = |i| Draft::new(format!("{level}-{batch}-{i}"), "deploy now");
+                let session = session.as_ref().unwrap();
+                store.save_all(session, (0..1_000).map(draft)).unwrap();
+            }
+        }
+        let db = key::open(&path, SqliteOptions::default().key()).unwrap();
+        let sql = "SELECT id FROM scopes WHERE namespace = 'memory'";
+        let scope = db.query_row(sql, [], |row| row.get(0)).unwrap();
+        let agent = "agent".parse().unwrap();
+        for session in [Classification::Public, Classification::Restricted] {
+            let view = View {
+                scope,
+                session,
+                now: 0,
+            };
+            let seen = Seen::of(&db, view, &agent, Language::English).unwrap();
+            for window in [400, 1_600] {
+                let newest = seen.newest("deploy", window).unwrap();
+                let found = u64::try_from(newest.postings.len()).unwrap();
+                assert!(!newest.is_all);
+                assert!(
+                    (window / 2..window * 2).contains(&found),
+                    "{found} of {window}"
+                );
+            }
+            assert!(seen.newest("deploy", 1_000_000).unwrap().is_all);
+        }
+    }
 }
