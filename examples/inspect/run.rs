@@ -72,7 +72,6 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, screen: &mut Sc
         // A reader that has closed the pipe has seen enough.
         Err(error) if is_closed_pipe(&*error) => 0,
         Err(error) => {
-            drop(screen.out.flush());
             let hint = if error.is::<Usage>() {
                 "; try --help"
             } else {
@@ -311,11 +310,10 @@ fn show_memory(memory: &Memory, options: &Options, screen: &mut Screen) -> std::
     if options.json {
         return screen.json(&memory_json(memory));
     }
-    screen.line(&[
-        level(memory.classification),
-        (BOLD, format!(" {}", escaped(memory.key.as_str()))),
-        (PLAIN, format!("  {}", escaped(&memory.content))),
-    ])
+    let mut line = vec![level(memory.classification), (PLAIN, " ".into())];
+    line.extend(screen.name(BOLD, memory.key.as_str()));
+    line.push((PLAIN, format!("  {}", escaped(&memory.content))));
+    screen.line(&line)
 }
 
 /// How many of how many, after the last line of a view.

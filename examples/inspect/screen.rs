@@ -159,6 +159,16 @@ impl Screen {
         writeln!(self.out)
     }
 
+    /// A key or name as it is in a line, of which it leaves half to what follows.
+    pub(crate) fn name(&self, style: Style, text: &str) -> Vec<Piece> {
+        let width = if self.is_terminal {
+            self.width / 2
+        } else {
+            usize::MAX
+        };
+        cut(&[(style, escaped(text))], width)
+    }
+
     /// A line whose first match is in sight: where it would be cut off, the text before it gives way.
     pub(crate) fn line_with_first_match(
         &mut self,
@@ -170,11 +180,12 @@ impl Screen {
         let room = self.width / 2;
         let before = line.iter().take_while(|(style, _)| *style != MATCH);
         let before: usize = before.map(|(_, text)| width_of(text)).sum();
-        if self.is_terminal && before > room {
-            if let Some((_, text)) = line.get_mut(1) {
-                let end = end_of(text, room.saturating_sub(width_of(indent) + 1));
-                *text = format!("…{end}");
-            }
+        if self.is_terminal
+            && before > room
+            && let Some((_, text)) = line.get_mut(1)
+        {
+            let end = end_of(text, room.saturating_sub(width_of(indent) + 1));
+            *text = format!("…{end}");
         }
         self.line(&line)
     }
@@ -216,9 +227,11 @@ impl Screen {
         writeln!(self.out, "{line}")
     }
 
-    /// A message beside the output.
+    /// A message beside the output, after what there is of it.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.err, "inspect: {}", escaped(text))
+        let flushed = self.out.flush();
+        writeln!(self.err, "inspect: {}", escaped(text))?;
+        flushed
     }
 
     /// Says beside JSON lines that they aren't all.

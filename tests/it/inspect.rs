@@ -223,7 +223,7 @@ fn a_limit_is_kept_over_pages_and_says_what_it_left_out() {
 }
 
 #[test]
-fn an_audit_tells_what_was_refused_and_a_search_shows_its_first_match() {
+fn an_audit_tells_what_was_refused_and_no_long_text_hides_what_matters() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let store = MemoryStore::open(&path).unwrap(); // plain: the example takes no key
@@ -231,6 +231,10 @@ fn an_audit_tells_what_was_refused_and_a_search_shows_its_first_match() {
     store.delete(&session, "no").unwrap_err();
     let text = format!("{} schooner", "漢字 harbour ".repeat(8));
     store.save(&session, Draft::new("k", text)).unwrap();
+    let long = "long-漢字".repeat(20);
+    store.save(&session, Draft::new(long, "brig")).unwrap();
+    let (_, out, _) = inspect(&path, &["list", "agent"], 40);
+    assert!(out.contains("…  brig"), "{out}");
     let (_, out, _) = inspect(&path, &["audit"], 80);
     assert!(out.contains("delete   refused agent s no"), "{out}");
     for width in [40, 80, 120] {
