@@ -72,12 +72,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, screen: &mut Sc
         // A reader that has closed the pipe has seen enough.
         Err(error) if is_closed_pipe(&*error) => 0,
         Err(error) => {
-            let hint = if error.is::<Usage>() {
-                "; try --help"
-            } else {
-                ""
-            };
-            drop(screen.say(&format!("{error}{hint}")));
+            drop(screen.say(&format!("{error}{}", hint_of(&*error))));
             code_of(&*error)
         }
     }
@@ -96,6 +91,17 @@ fn is_closed_pipe(error: &(dyn StdError + 'static)) -> bool {
     error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn hint_of(error: &(dyn StdError + 'static)) -> &'static str {
+    let kind = error
+        .downcast_ref::<strandline::Error>()
+        .map(strandline::Error::kind);
+    match kind {
+        Some(ErrorKind::WrongKey) => "; this program takes no key",
+        _ if error.is::<Usage>() => "; try --help",
+        _ => "",
+    }
 }
 
 fn code_of(error: &(dyn StdError + 'static)) -> u8 {

@@ -147,6 +147,18 @@ fn exit_codes_tell_usage_damage_and_what_cannot_be_read() {
     assert!(code == 1 && out.contains("BROKEN"), "{out}");
 }
 
+#[cfg(feature = "sqlcipher")]
+#[test]
+fn of_an_encrypted_store_it_says_that_it_takes_no_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    drop(crate::keyed::open(&path).unwrap());
+    let (code, out, err) = inspect(&path, &[], 80);
+    assert_eq!((code, out.as_str()), (3, ""));
+    let says = err.contains("it is encrypted") && err.ends_with("; this program takes no key\n");
+    assert!(says, "{err}");
+}
+
 #[test]
 fn what_is_shown_is_the_same_with_and_without_what_is_above() {
     let folder = tempfile::tempdir().unwrap();
