@@ -9,8 +9,12 @@
 //! At most [`WRITES_AT_ONCE`] writes, [`READS_AT_ONCE`] reads and [`HOST_JOBS_AT_ONCE`] jobs of the host
 //! run at a time, in clones of one [`AsyncStore`] taken together. The next wait in the order in which they
 //! came, and hold no thread. The three don't take each other's places: a search doesn't wait for a slow
-//! writer, nor a save for a backup. A session's own calls do wait for each other where the gate says so:
-//! a raise waits for the session's writes under way, and the calls that come after it wait for the raise.
+//! writer, nor a save for a backup.
+//!
+//! A session's own calls wait for each other where its taint may change: a raise, or opening the session once more,
+//! waits for its calls that came before, and those that come after wait for it. They wait before they take a
+//! place, so no other session waits with them. Not so where the host raises a session by
+//! [`Session::raise`], or another process raises it: calls that this catches wait in their places.
 //!
 //! # Dropping a future
 //!
@@ -34,6 +38,8 @@
 //! [`taint`](AsyncStore::taint) and [`raise`](AsyncStore::raise) here instead. The last clone of a store
 //! closes its file when it is dropped; [`close`](AsyncStore::close) does that elsewhere.
 
+mod turns;
+
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -45,6 +51,7 @@ use crate::record::{Draft, Memory};
 use crate::session::Session;
 use crate::store::{Hit, Host, List, MemoryStore, Page, Search, SessionBuilder, StoreBuilder};
 use crate::tools::{Persona, PersonaSection, ToolResult, Tools};
+use turns::Turns;
 
 /// How many writes of one store run at once. Those that meet share a commit.
 pub const WRITES_AT_ONCE: usize = 16;
@@ -88,6 +95,7 @@ pub struct AsyncStore {
     reads: Blocking,
     writes: Blocking,
     host: Blocking,
+    turns: Turns,
 }
 
 impl AsyncStore {
@@ -106,7 +114,23 @@ impl AsyncStore {
             reads: Blocking::new(READS_AT_ONCE),
             writes: Blocking::new(WRITES_AT_ONCE),
             host: Blocking::new(HOST_JOBS_AT_ONCE),
+            turns: Turns::default(),
         }
+    }
+
+    /// Does what a session asks for when it is its turn. The turn goes with the job, as its place does.
+    async fn within<T, F>(&self, bound: &Blocking, session: &Session, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&MemoryStore, &Session) -> T + Send + 'static,
+    {
+        let turn = self.turns.with_others(session.id()).await;
+        let (store, session) = (self.store.clone(), session.clone());
+        let job = move || {
+            let _turn = turn;
+            job(&store, &session)
+        };
+        bound.run(job).await
     }
 
     /// Opens the SQLite file at `path`, or creates it, as [`StoreBuilder::open`] does.
@@ -191,7 +215,15 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn open_session(&self, session: SessionBuilder) -> Result<Session> {
-        self.writes.run(move || session.open()).await?
+        let turn = match session.id() {
+            Some(id) => Some(self.turns.alone(&id).await),
+            None => None,
+        };
+        let job = move || {
+            let _turn = turn;
+            session.open()
+        };
+        self.writes.run(job).await?
     }
 
     /// The session's taint now; it waits while the session is being raised.
@@ -214,8 +246,8 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn taint(&self, session: &Session) -> Result<Classification> {
-        let session = session.clone();
-        self.reads.run(move || session.taint()).await
+        let job = |_: &MemoryStore, session: &Session| session.taint();
+        self.within(&self.reads, session, job).await
     }
 
     /// Raises the session's taint, as [`Session::raise`] does. Await it before you show the session
@@ -245,8 +277,12 @@ impl AsyncStore {
         level: Classification,
         reason: impl Into<String>,
     ) -> Result<Classification> {
+        let turn = self.turns.alone(session.id()).await;
         let (session, reason) = (session.clone(), reason.into());
-        let job = move || session.raise(level, &reason);
+        let job = move || {
+            let _turn = turn;
+            session.raise(level, &reason)
+        };
         self.writes.run(job).await?
     }
 
@@ -270,9 +306,8 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn save(&self, session: &Session, draft: Draft) -> Result<Memory> {
-        let this = self.store.clone();
-        let session = session.clone();
-        self.writes.run(move || this.save(&session, draft)).await?
+        let job = move |store: &MemoryStore, session: &Session| store.save(session, draft);
+        self.within(&self.writes, session, job).await?
     }
 
     /// Saves several memories, all or none, as [`MemoryStore::save_all`] does.
@@ -295,10 +330,8 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn save_all(&self, session: &Session, drafts: Vec<Draft>) -> Result<Vec<Memory>> {
-        let this = self.store.clone();
-        let session = session.clone();
-        let job = move || this.save_all(&session, drafts);
-        self.writes.run(job).await?
+        let job = move |store: &MemoryStore, session: &Session| store.save_all(session, drafts);
+        self.within(&self.writes, session, job).await?
     }
 
     /// The memory under the key that the session sees, as [`MemoryStore::get`] does.
@@ -323,9 +356,9 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn get(&self, session: &Session, key: impl Into<String>) -> Result<Option<Memory>> {
-        let this = self.store.clone();
-        let (session, key) = (session.clone(), key.into());
-        self.reads.run(move || this.get(&session, &key)).await?
+        let key = key.into();
+        let job = move |store: &MemoryStore, session: &Session| store.get(session, &key);
+        self.within(&self.reads, session, job).await?
     }
 
     /// Full-text search over what the session sees, as [`MemoryStore::search`] does.
@@ -350,11 +383,8 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn search(&self, session: &Session, search: Search) -> Result<Vec<Hit>> {
-        let this = self.store.clone();
-        let session = session.clone();
-        self.reads
-            .run(move || this.search(&session, search))
-            .await?
+        let job = move |store: &MemoryStore, session: &Session| store.search(session, search);
+        self.within(&self.reads, session, job).await?
     }
 
     /// A page of what the session sees, as [`MemoryStore::list`] does.
@@ -379,9 +409,8 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn list(&self, session: &Session, list: List) -> Result<Page> {
-        let this = self.store.clone();
-        let session = session.clone();
-        self.reads.run(move || this.list(&session, list)).await?
+        let job = move |store: &MemoryStore, session: &Session| store.list(session, list);
+        self.within(&self.reads, session, job).await?
     }
 
     /// Deletes, softly, the memory under the key at the session's level, as [`MemoryStore::delete`] does.
@@ -405,9 +434,9 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn delete(&self, session: &Session, key: impl Into<String>) -> Result<()> {
-        let this = self.store.clone();
-        let (session, key) = (session.clone(), key.into());
-        self.writes.run(move || this.delete(&session, &key)).await?
+        let key = key.into();
+        let job = move |store: &MemoryStore, session: &Session| store.delete(session, &key);
+        self.within(&self.writes, session, job).await?
     }
 
     /// Runs a model's tool call, as [`Tools::call`] does. `None`: there is no such tool.
@@ -440,12 +469,13 @@ impl AsyncStore {
         name: impl Into<String>,
         arguments: impl Into<Value>,
     ) -> Result<Option<ToolResult>> {
-        let tools = Tools::new(self.store.clone());
-        let (session, name, arguments) = (session.clone(), name.into(), arguments.into());
+        let (name, arguments) = (name.into(), arguments.into());
         let is_write = matches!(name.as_str(), "memory_save" | "memory_delete");
         let bound = if is_write { &self.writes } else { &self.reads };
-        let job = move || tools.call(&session, &name, arguments);
-        bound.run(job).await
+        let job = move |store: &MemoryStore, session: &Session| {
+            Tools::new(store.clone()).call(session, &name, arguments)
+        };
+        self.within(bound, session, job).await
     }
 
     /// The persona section of a prompt, as [`Persona::load`] makes it.
@@ -471,10 +501,8 @@ impl AsyncStore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn persona(&self, session: &Session, persona: Persona) -> Result<PersonaSection> {
-        let this = self.store.clone();
-        let session = session.clone();
-        let job = move || persona.load(&this, &session);
-        self.reads.run(job).await?
+        let job = move |store: &MemoryStore, session: &Session| persona.load(store, session);
+        self.within(&self.reads, session, job).await?
     }
 
     /// Runs a job of the host's, such as a backup, an export or an erasure, with the

@@ -40,8 +40,11 @@
 //! [`MemoryStore`](crate::MemoryStore), opening and raising a [`Session`](crate::Session), and the methods of a
 //! [`Host`](crate::Host). A call of one of the five [tools](crate::tools) is told of twice, as the verb and then as
 //! [`Operation::ToolCall`], or only as that if the gate or the tool refused it. A name that is none of the
-//! five is no call. A [`Persona`](crate::tools::Persona) reads by lists. What works on a file that isn't open, as restoring a
-//! backup does, has no store and so no observer.
+//! five is no call. A [`Persona`](crate::tools::Persona) reads by lists. What makes or replaces a store has none yet that
+//! observers belong to, so nobody is told of it: opening the store, [`Host::restore_backup`](crate::Host::restore_backup),
+//! and changing the key. Each is one call of the host's own, which has its result;
+//! [`on_reindex`](crate::StoreBuilder::on_reindex) and [`on_repair`](crate::StoreBuilder::on_repair) tell what an opening
+//! did besides.
 //!
 //! The observer runs in the thread of the call, after it, and before the caller has the result: be quick. The call
 //! holds no lock and no transaction any more. (A call made from inside another one, by a host rule, say, is

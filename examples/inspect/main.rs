@@ -5,26 +5,24 @@
 mod run;
 mod screen;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
-use screen::Screen;
+use screen::{Looks, Screen};
 
 fn main() -> ExitCode {
     let is_terminal = io::stdout().is_terminal();
-    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
     let mut screen = Screen {
         out: Box::new(io::BufWriter::new(io::stdout())),
         err: Box::new(io::stderr()),
         width,
         is_terminal,
-        color: is_terminal && !is_dumb && !no_color,
-        progress: io::stderr().is_terminal() && !is_dumb,
+        looks: Looks::of(
+            (is_terminal, io::stderr().is_terminal()),
+            std::env::var_os("TERM").as_deref(),
+            std::env::var_os("NO_COLOR").as_deref(),
+        ),
     };
-    let code = run::run(std::env::args_os().skip(1), &mut screen);
-    // A reader that has closed the pipe has seen enough.
-    drop(screen.out.flush());
-    ExitCode::from(code)
+    ExitCode::from(run::run(std::env::args_os().skip(1), &mut screen))
 }

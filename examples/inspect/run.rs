@@ -9,7 +9,7 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
-use strandline::audit::{Entry, Query, Verification};
+use strandline::audit::{Decision, Entry, Query, Verification};
 use strandline::{Classification, ErrorKind, List, Memory, MemoryStore, Search};
 
 use super::screen::{BAD, BOLD, DIM, GOOD, PLAIN, Piece, Screen, escaped, marked, of_level};
@@ -27,15 +27,16 @@ Looks at a store without changing it.
   verify                  the audit's chain, and the whole file
 
   --level LEVEL   look as from this level: PUBLIC (the default), INTERNAL, CONFIDENTIAL, RESTRICTED.
-                  Nothing above it is shown, nor counted.
-  --stats         with overview: totals of the whole store too. They count EVERY level.
-  --limit N       at most so many lines (20)
+                  Nothing above it is shown, nor counted, nor told by a gap: an entry of the audit has its
+                  number and hash at RESTRICTED only.
+  --stats         with overview: totals of the whole store too
+  --limit N       at most so many lines (20); a search has no more than 100
   --tag TAG       with list: only memories with this tag
   --json          JSON lines; the default where the output isn't a terminal
   --text          text, also where it isn't
 
-verify reads every level, and says what is damaged, never what it holds.
-Exit codes: 0 fine, 1 damage was found, 2 wrong usage, 3 the store can't be read.
+verify and --stats look at every level at once, so they take --level RESTRICTED.
+Exit codes: 0 fine, 1 damage was found, 2 wrong usage, 3 the store can't be read or the output not written.
 ";
 
 type Outcome = Result<u8, Box<dyn StdError>>;
@@ -43,35 +44,63 @@ type Outcome = Result<u8, Box<dyn StdError>>;
 struct Options {
     words: Vec<String>,
     level: Classification,
-    limit: usize,
+    limit: Option<usize>,
     tag: Option<String>,
     stats: bool,
     json: bool,
     query: Query,
 }
 
+impl Options {
+    fn sees_all(&self) -> bool {
+        self.level == Classification::Restricted
+    }
+
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(20)
+    }
+}
+
 /// Does what the arguments say; the exit code.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, screen: &mut Screen) -> u8 {
-    let parsed = match parse(arguments, screen) {
-        Ok(Some(parsed)) => parsed,
-        Ok(None) => return u8::from(write!(screen.out, "{HELP}").is_err()),
-        Err(error) => {
-            let text = escaped(&error.to_string());
-            drop(writeln!(screen.err, "inspect: {text}; try --help"));
-            return 2;
-        }
-    };
-    match show(&parsed.0, &parsed.1, screen) {
+    let outcome = follow(arguments, screen).and_then(|code| {
+        screen.out.flush()?;
+        Ok(code)
+    });
+    match outcome {
         Ok(code) => code,
+        // A reader that has closed the pipe has seen enough.
+        Err(error) if is_closed_pipe(&*error) => 0,
         Err(error) => {
-            drop(screen.out.flush());
-            drop(writeln!(
-                screen.err,
-                "inspect: {}",
-                escaped(&error.to_string())
-            ));
+            drop(screen.say(&format!("{error}{}", hint_of(&*error))));
             code_of(&*error)
         }
+    }
+}
+
+fn follow(arguments: impl IntoIterator<Item = OsString>, screen: &mut Screen) -> Outcome {
+    let parsed = parse(arguments, screen).map_err(|error| Usage(error.to_string()))?;
+    if let Some((path, options)) = parsed {
+        return show(&path, &options, screen);
+    }
+    write!(screen.out, "{HELP}")?;
+    Ok(0)
+}
+
+fn is_closed_pipe(error: &(dyn StdError + 'static)) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn hint_of(error: &(dyn StdError + 'static)) -> &'static str {
+    let kind = error
+        .downcast_ref::<strandline::Error>()
+        .map(strandline::Error::kind);
+    match kind {
+        Some(ErrorKind::WrongKey) => "; this program takes no key",
+        _ if error.is::<Usage>() => "; try --help",
+        _ => "",
     }
 }
 
@@ -88,11 +117,11 @@ fn code_of(error: &(dyn StdError + 'static)) -> u8 {
 }
 
 #[derive(Debug)]
-struct Usage(&'static str);
+struct Usage(String);
 
 impl std::fmt::Display for Usage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
+        f.write_str(&self.0)
     }
 }
 
@@ -107,7 +136,7 @@ fn parse(
     let mut options = Options {
         words: Vec::new(),
         level: Classification::Public,
-        limit: 20,
+        limit: None,
         tag: None,
         stats: false,
         json: !screen.is_terminal,
@@ -120,7 +149,7 @@ fn parse(
             Long("text") => options.json = false,
             Long("stats") => options.stats = true,
             Long("level") => options.level = parser.value()?.string()?.parse()?,
-            Long("limit") => options.limit = parser.value()?.parse()?,
+            Long("limit") => options.limit = Some(parser.value()?.parse()?),
             Long("tag") => options.tag = Some(parser.value()?.string()?),
             Long("agent") => options.query.agent = Some(parser.value()?.string()?.parse()?),
             Long("key") => options.query.key = Some(parser.value()?.string()?.parse()?),
@@ -130,10 +159,10 @@ fn parse(
             _ => return Err(argument.unexpected().into()),
         }
     }
-    if options.limit == 0 {
-        return Err(Usage("--limit must be at least 1").into());
+    if options.limit == Some(0) {
+        return Err("--limit must be at least 1".into());
     }
-    let path = path.ok_or(Usage("which STORE?"))?;
+    let path = path.ok_or("which STORE?")?;
     Ok(Some((path, options)))
 }
 
@@ -147,7 +176,12 @@ fn show(path: &PathBuf, options: &Options, screen: &mut Screen) -> Outcome {
             | ["search", _, _, ..]
     );
     if !is_view {
-        return Err(Usage("there is no such view, or it lacks an argument; try --help").into());
+        let text = "there is no such view, or its arguments are too many or too few";
+        return Err(Usage(text.into()).into());
+    }
+    let wrong = unheeded(words.first().copied().unwrap_or("overview"), options);
+    if let Some(wrong) = wrong {
+        return Err(Usage(wrong.into()).into());
     }
     let builder = MemoryStore::builder().busy_timeout(Duration::from_secs(5));
     let store = builder.read_only().open(path)?;
@@ -161,13 +195,37 @@ fn show(path: &PathBuf, options: &Options, screen: &mut Screen) -> Outcome {
     }
 }
 
+/// What is wrong with the options: one that the view doesn't heed would leave the impression that it does.
+fn unheeded(view: &str, options: &Options) -> Option<&'static str> {
+    let query = &options.query;
+    let narrowed = query.agent.is_some() || query.key.is_some() || query.session.is_some();
+    if options.tag.is_some() && view != "list" {
+        Some("--tag goes with list")
+    } else if narrowed && view != "audit" {
+        Some("--agent, --key and --session go with audit")
+    } else if options.stats && view != "overview" {
+        Some("--stats goes with overview")
+    } else if options.stats && !options.sees_all() {
+        Some("--stats counts every level: it takes --level RESTRICTED")
+    } else if view == "verify" && !options.sees_all() {
+        Some("verify reads every level: it takes --level RESTRICTED")
+    } else if view == "verify" && options.limit.is_some() {
+        Some("--limit doesn't go with verify")
+    } else if view == "search" && options.limit() > 100 {
+        Some("--limit of a search is at most 100")
+    } else {
+        None
+    }
+}
+
 fn overview(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outcome {
     let mut found = screen.during("counting", || store.host().holdings())?;
     found.retain(|holding| holding.level.can_flow_to(options.level));
     if options.json {
-        for holding in &found {
+        for holding in found.iter().take(options.limit()) {
             screen.json(&serde_json::to_value(holding)?)?;
         }
+        screen.left_out(options.limit(), found.len())?;
     } else {
         let row = |holding: &strandline::storage::Holding| {
             vec![
@@ -178,7 +236,7 @@ fn overview(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outc
                 (DIM, time(holding.newest)),
             ]
         };
-        let rows: Vec<_> = found.iter().take(options.limit).map(row).collect();
+        let rows: Vec<_> = found.iter().take(options.limit()).map(row).collect();
         screen.table(&["agent", "level", " memories", " size", "newest"], &rows)?;
         let memories: u64 = found.iter().map(|holding| holding.memories).sum();
         let more = found.len().saturating_sub(rows.len());
@@ -231,25 +289,45 @@ fn totals(
 
 fn list(store: &MemoryStore, agent: &str, options: &Options, screen: &mut Screen) -> Outcome {
     let view = store.host().view(agent, options.level)?;
-    let mut list = List::new().limit(options.limit).count();
-    if let Some(tag) = &options.tag {
-        list = list.tag(tag);
-    }
-    let page = store.list(&view, list)?;
-    for memory in &page.memories {
-        if options.json {
-            screen.json(&memory_json(memory))?;
-        } else {
-            screen.line(&[
-                level(memory.classification),
-                (BOLD, format!(" {}", escaped(memory.key.as_str()))),
-                (PLAIN, format!("  {}", escaped(&memory.content))),
-            ])?;
+    let mut shown = 0;
+    let mut after = None;
+    loop {
+        let mut list = List::new().limit(options.limit() - shown).count();
+        if let Some(tag) = &options.tag {
+            list = list.tag(tag);
+        }
+        if let Some(cursor) = after {
+            list = list.after(cursor);
+        }
+        let page = store.list(&view, list)?;
+        for memory in &page.memories {
+            show_memory(memory, options, screen)?;
+        }
+        shown += page.memories.len();
+        after = page.next;
+        if after.is_none() || shown >= options.limit() {
+            let total = page.total.map_or(Ok(0), usize::try_from)?;
+            return counted(shown, total, options, screen);
         }
     }
-    if !options.json {
-        let total = page.total.unwrap_or_default();
-        let text = format!("{} of {total} up to {}", page.memories.len(), options.level);
+}
+
+fn show_memory(memory: &Memory, options: &Options, screen: &mut Screen) -> std::io::Result<()> {
+    if options.json {
+        return screen.json(&memory_json(memory));
+    }
+    let mut line = vec![level(memory.classification), (PLAIN, " ".into())];
+    line.extend(screen.name(BOLD, memory.key.as_str()));
+    line.push((PLAIN, format!("  {}", escaped(&memory.content))));
+    screen.line(&line)
+}
+
+/// How many of how many, after the last line of a view.
+fn counted(shown: usize, total: usize, options: &Options, screen: &mut Screen) -> Outcome {
+    if options.json {
+        screen.left_out(shown, total)?;
+    } else {
+        let text = format!("{shown} of {total} up to {}", options.level);
         screen.line(&[(DIM, text)])?;
     }
     Ok(0)
@@ -263,7 +341,7 @@ fn search(
     screen: &mut Screen,
 ) -> Outcome {
     let view = store.host().view(agent, options.level)?;
-    let search = Search::new(query).max_results(options.limit).explain();
+    let search = Search::new(query).max_results(options.limit()).explain();
     let hits = store.search(&view, search)?;
     for hit in &hits {
         let why = hit.explanation.as_ref();
@@ -283,19 +361,20 @@ fn search(
         ));
         screen.line(&head)?;
         for fragment in why.into_iter().flat_map(|why| &why.fragments) {
-            let mut line = vec![(PLAIN, "       ".into())];
             let start = fragment.range.start;
             let text = hit.memory.content.get(fragment.range.clone());
             let shifted = |found: &std::ops::Range<usize>| found.start - start..found.end - start;
             let matches: Vec<_> = fragment.matches.iter().map(shifted).collect();
-            line.extend(marked(text.unwrap_or_default(), &matches));
-            screen.line(&line)?;
+            let pieces = marked(text.unwrap_or_default(), &matches);
+            screen.line_with_first_match("       ", pieces)?;
         }
     }
-    if hits.is_empty() && !options.json {
-        screen.line(&[(DIM, format!("nothing up to {}", options.level))])?;
-    }
-    Ok(0)
+    let text = match hits.len() {
+        0 => "nothing",
+        found if found == options.limit() => "the best; there may be more (--limit)",
+        _ => "all",
+    };
+    ended(text, options, screen)
 }
 
 fn history(
@@ -307,7 +386,7 @@ fn history(
 ) -> Outcome {
     let mut versions = store.host().history(agent, key)?;
     versions.retain(|version| version.memory.classification.can_flow_to(options.level));
-    for version in versions.iter().take(options.limit) {
+    for version in versions.iter().take(options.limit()) {
         let state = serde_json::to_value(version.state)?;
         let state = state.as_str().unwrap_or_default().to_owned();
         if options.json {
@@ -322,10 +401,8 @@ fn history(
             ])?;
         }
     }
-    if versions.is_empty() && !options.json {
-        screen.line(&[(DIM, format!("nothing up to {}", options.level))])?;
-    }
-    Ok(0)
+    let shown = versions.len().min(options.limit());
+    counted(shown, versions.len(), options, screen)
 }
 
 fn audit(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outcome {
@@ -333,54 +410,72 @@ fn audit(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outcome
         limit: 500,
         ..options.query.clone()
     };
-    let mut left = options.limit;
+    let mut shown = 0;
     loop {
         let page = store.host().audit(&query)?;
         let Some(last) = page.last().map(|entry| entry.seq) else {
-            return Ok(0);
+            let text = if shown > 0 { "all" } else { "nothing" };
+            return ended(text, options, screen);
         };
         for entry in page
             .iter()
             .filter(|entry| entry.facts.level.can_flow_to(options.level))
         {
-            if left == 0 {
-                return Ok(0);
+            if shown == options.limit() {
+                if options.json {
+                    screen.say("there are more (--limit)")?;
+                }
+                return ended("there are more (--limit)", options, screen);
             }
-            left -= 1;
+            shown += 1;
             show_entry(entry, options, screen)?;
         }
         query.before = Some(last);
     }
 }
 
+/// The last line of a view, as text.
+fn ended(text: &str, options: &Options, screen: &mut Screen) -> Outcome {
+    if !options.json {
+        screen.line(&[(DIM, format!("{text}, up to {}", options.level))])?;
+    }
+    Ok(0)
+}
+
 fn show_entry(entry: &Entry, options: &Options, screen: &mut Screen) -> std::io::Result<()> {
     let facts = &entry.facts;
     if options.json {
-        return screen.json(&serde_json::to_value(entry)?);
+        // Numbers have gaps where entries are above the level, and a hash is over those before it.
+        return screen.json(&if options.sees_all() {
+            serde_json::to_value(entry)?
+        } else {
+            serde_json::to_value(facts)?
+        });
     }
-    let key = facts
-        .key
-        .as_ref()
-        .map(|key| escaped(key.as_str()))
-        .unwrap_or_default();
-    let detail = facts.detail.as_deref().map(escaped).unwrap_or_default();
-    screen.line(&[
-        (DIM, format!("{:>7} {} ", entry.seq, time(facts.at))),
+    let mut line = Vec::new();
+    if options.sees_all() {
+        line.push((DIM, format!("{:>7} ", entry.seq)));
+    }
+    let (session, key) = (facts.session.as_str(), facts.key.as_ref());
+    // What is done with a session has its id as the key.
+    let key = key.map_or("", |key| key.as_str());
+    let key = if key == session { "" } else { key };
+    let action = format!("{:?}", facts.action).to_lowercase();
+    line.extend([
+        (DIM, format!("{} ", time(facts.at))),
         level(facts.level),
-        (
-            BOLD,
-            format!(" {:<8} ", format!("{:?}", facts.action).to_lowercase()),
-        ),
-        (
-            PLAIN,
-            format!(
-                "{} {} {key}  ",
-                escaped(facts.agent.as_str()),
-                escaped(facts.session.as_str())
-            ),
-        ),
-        (DIM, detail),
-    ])
+        (BOLD, format!(" {action:<8} ")),
+    ]);
+    if facts.decision == Decision::Refused {
+        line.push((BAD, "refused ".into()));
+    }
+    let who = [facts.agent.as_str(), session, key].map(escaped).join(" ");
+    line.push((PLAIN, format!("{}  ", who.trim_end())));
+    line.push((
+        DIM,
+        facts.detail.as_deref().map(escaped).unwrap_or_default(),
+    ));
+    screen.line(&line)
 }
 
 fn verify(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outcome {
@@ -390,7 +485,9 @@ fn verify(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outcom
     let sound = chain.is_sound() && problems.is_empty();
     if options.json {
         let chain = match &chain {
-            Verification::Sound(anchor) => json!({"ok": true, "entries": anchor.entries}),
+            Verification::Sound(anchor) => {
+                json!({"ok": true, "entries": anchor.entries, "anchor": anchor.to_string()})
+            }
             Verification::Broken(flaw) => json!({"ok": false, "first_bad": flaw.seq}),
         };
         screen.json(&json!({"ok": sound, "chain": chain, "problems": problems}))?;
@@ -398,10 +495,8 @@ fn verify(store: &MemoryStore, options: &Options, screen: &mut Screen) -> Outcom
     }
     match &chain {
         Verification::Sound(anchor) => {
-            screen.line(&[
-                (GOOD, "sound ".into()),
-                (PLAIN, format!("the audit's {} entries", anchor.entries)),
-            ])?;
+            let what = format!("the audit's chain of {} entries", anchor.entries);
+            screen.line(&[(GOOD, "sound ".into()), (PLAIN, what)])?;
         }
         Verification::Broken(flaw) => {
             screen.line(&[

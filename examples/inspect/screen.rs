@@ -1,5 +1,6 @@
 //! What reaches the terminal: no character of a memory that could steer it, and no line wider than it is.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -13,8 +14,30 @@ pub(crate) struct Screen {
     pub(crate) err: Box<dyn Write>,
     pub(crate) width: usize,
     pub(crate) is_terminal: bool,
+    pub(crate) looks: Looks,
+}
+
+/// What may go to a terminal besides text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Looks {
     pub(crate) color: bool,
     pub(crate) progress: bool,
+}
+
+impl Looks {
+    /// By whether output and messages go to a terminal, and what `TERM` and `NO_COLOR` say.
+    pub(crate) fn of(
+        (out, err): (bool, bool),
+        term: Option<&OsStr>,
+        no_color: Option<&OsStr>,
+    ) -> Self {
+        let is_dumb = term.is_some_and(|term| term == "dumb");
+        let no_color = no_color.is_some_and(|value| !value.is_empty());
+        Self {
+            color: out && !is_dumb && !no_color,
+            progress: err && !is_dumb,
+        }
+    }
 }
 
 /// How a text looks: the parameter of the escape sequence.
@@ -82,6 +105,18 @@ fn width_of(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
+/// The end of the text that fits the width.
+fn end_of(text: &str, width: usize) -> &str {
+    let (mut at, mut left) = (text.len(), width);
+    for (start, c) in text.char_indices().rev() {
+        let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else {
+            break;
+        };
+        (at, left) = (start, rest);
+    }
+    text.get(at..).unwrap_or_default()
+}
+
 /// The pieces as far as they fit, with a mark where they don't.
 fn cut(pieces: &[Piece], width: usize) -> Vec<Piece> {
     let whole: usize = pieces.iter().map(|(_, text)| width_of(text)).sum();
@@ -115,13 +150,44 @@ impl Screen {
             usize::MAX
         };
         for (style, text) in cut(pieces, width) {
-            if self.color && style != PLAIN && !text.is_empty() {
+            if self.looks.color && style != PLAIN && !text.is_empty() {
                 write!(self.out, "\u{1b}[{}m{text}\u{1b}[0m", style.0)?;
             } else {
                 write!(self.out, "{text}")?;
             }
         }
         writeln!(self.out)
+    }
+
+    /// A key or name as it is in a line, of which it leaves half to what follows.
+    pub(crate) fn name(&self, style: Style, text: &str) -> Vec<Piece> {
+        let width = if self.is_terminal {
+            self.width / 2
+        } else {
+            usize::MAX
+        };
+        cut(&[(style, escaped(text))], width)
+    }
+
+    /// A line whose first match is in sight: where it would be cut off, the text before it gives way.
+    pub(crate) fn line_with_first_match(
+        &mut self,
+        indent: &str,
+        pieces: Vec<Piece>,
+    ) -> io::Result<()> {
+        let mut line = vec![(PLAIN, indent.to_owned())];
+        line.extend(pieces);
+        let room = self.width / 2;
+        let before = line.iter().take_while(|(style, _)| *style != MATCH);
+        let before: usize = before.map(|(_, text)| width_of(text)).sum();
+        if self.is_terminal
+            && before > room
+            && let Some((_, text)) = line.get_mut(1)
+        {
+            let end = end_of(text, room.saturating_sub(width_of(indent) + 1));
+            *text = format!("…{end}");
+        }
+        self.line(&line)
     }
 
     /// A table. Columns whose head starts with a space are set to the right; the first gives way where the
@@ -161,13 +227,28 @@ impl Screen {
         writeln!(self.out, "{line}")
     }
 
+    /// A message beside the output, after what there is of it.
+    pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
+        let flushed = self.out.flush();
+        writeln!(self.err, "inspect: {}", escaped(text))?;
+        flushed
+    }
+
+    /// Says beside JSON lines that they aren't all.
+    pub(crate) fn left_out(&mut self, limit: usize, total: usize) -> io::Result<()> {
+        if total > limit {
+            self.say(&format!("{limit} of {total} (--limit)"))?;
+        }
+        Ok(())
+    }
+
     /// Says what takes long, and takes it away when it is done.
     pub(crate) fn during<T>(&mut self, what: &str, work: impl FnOnce() -> T) -> T {
-        if self.progress {
+        if self.looks.progress {
             drop(write!(self.err, "{what} …").and_then(|()| self.err.flush()));
         }
         let done = work();
-        if self.progress {
+        if self.looks.progress {
             drop(write!(self.err, "\r\u{1b}[K"));
         }
         done

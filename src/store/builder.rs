@@ -507,6 +507,12 @@ impl SessionBuilder {
         self
     }
 
+    /// The session's id, if it is one.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn id(&self) -> Option<crate::SessionId> {
+        self.id.parse().ok()
+    }
+
     /// Opens the session, or resumes the one of this id.
     ///
     /// # Errors

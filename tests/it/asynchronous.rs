@@ -1,6 +1,7 @@
 //! The async store: it blocks no thread of the runtime, and a call is done whole or not at all.
 
 mod on_a_file;
+mod turns;
 
 use std::future::Future;
 use std::pin::pin;

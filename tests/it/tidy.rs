@@ -153,3 +153,21 @@ fn tests_open_files_with_their_key() {
     }
     assert!(found.is_empty(), "use `keyed`:\n{}", found.join("\n"));
 }
+
+#[test]
+fn the_table_of_errors_names_every_kind() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let (source, guide) = (read("src/error.rs"), read("src/guide/operating.md"));
+    let kinds = source.lines().filter_map(|line| {
+        let (kind, code) = line.trim().strip_prefix("Self::")?.split_once(" => ")?;
+        code.starts_with('"').then_some(kind)
+    });
+    let kinds: Vec<_> = kinds.collect();
+    assert!(kinds.len() > 15, "{kinds:?}");
+    let (_, table) = guide.split_once("\n# Errors\n").unwrap();
+    let rows: String = table.lines().filter(|line| line.starts_with('|')).collect();
+    let missing = kinds
+        .iter()
+        .filter(|kind| !rows.contains(&format!("`{kind}`")));
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&&str>::new());
+}

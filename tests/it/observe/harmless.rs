@@ -32,6 +32,14 @@ fn within_a_minute(work: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// Fails where a panic of an observer comes out, whose payload would else panic in the tests' runner.
+fn contained(work: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
+        std::mem::forget(payload);
+        panic!("it failed, or an observer's panic came out");
+    }
+}
+
 /// Makes calls of every sort, and says what came of them.
 fn calls(store: &MemoryStore) -> Vec<String> {
     let mut came = Vec::new();
@@ -120,15 +128,17 @@ impl Observer for Panics {
 
 #[test]
 fn an_observer_that_panics_changes_no_result_and_the_next_one_is_told() {
-    let (panics, seen) = (Arc::new(Panics::default()), Arc::new(Seen::default()));
-    let came = with(vec![
-        Arc::<Panics>::clone(&panics),
-        Arc::<Seen>::clone(&seen),
-    ]);
-    assert_eq!(came, plain());
-    let told = seen.take().len();
-    assert!(told > 15);
-    assert_eq!(panics.0.load(Ordering::Relaxed), told);
+    contained(|| {
+        let (panics, seen) = (Arc::new(Panics::default()), Arc::new(Seen::default()));
+        let came = with(vec![
+            Arc::<Panics>::clone(&panics),
+            Arc::<Seen>::clone(&seen),
+        ]);
+        assert_eq!(came, plain());
+        let told = seen.take().len();
+        assert!(told > 15);
+        assert_eq!(panics.0.load(Ordering::Relaxed), told);
+    });
 }
 
 /// Calls the store whenever it is told of a call, in the same session.
@@ -276,19 +286,21 @@ impl StorageProvider for Broken {
 
 #[test]
 fn a_call_that_panics_is_told_of_even_where_the_observer_panics_too() {
-    let seen = Arc::new(Seen::default());
-    let builder = keyed::builder().observer(Arc::new(Panics::default()));
-    let builder = builder.observer(Arc::<Seen>::clone(&seen));
-    let store = builder.with_provider(Arc::new(Broken::default()));
-    let session = open(&store, "s", INTERNAL);
-    seen.take();
-    let save = || store.save(&session, Draft::new("k", "v"));
-    let panicked = catch_unwind(AssertUnwindSafe(save));
-    let payload = panicked.unwrap_err();
-    assert_eq!(payload.downcast_ref(), Some(&"broken"));
-    let told = (Operation::Save, Some(INTERNAL), 0, Outcome::Panicked);
-    assert_eq!(seen.told(), [told]);
-    store.save(&session, Draft::new("k", "v")).unwrap();
-    let told = (Operation::Save, Some(INTERNAL), 1, Outcome::Done);
-    assert_eq!(seen.told(), [told]);
+    contained(|| {
+        let seen = Arc::new(Seen::default());
+        let builder = keyed::builder().observer(Arc::new(Panics::default()));
+        let builder = builder.observer(Arc::<Seen>::clone(&seen));
+        let store = builder.with_provider(Arc::new(Broken::default()));
+        let session = open(&store, "s", INTERNAL);
+        seen.take();
+        let save = || store.save(&session, Draft::new("k", "v"));
+        let panicked = catch_unwind(AssertUnwindSafe(save));
+        let payload = panicked.unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&"broken"));
+        let told = (Operation::Save, Some(INTERNAL), 0, Outcome::Panicked);
+        assert_eq!(seen.told(), [told]);
+        store.save(&session, Draft::new("k", "v")).unwrap();
+        let told = (Operation::Save, Some(INTERNAL), 1, Outcome::Done);
+        assert_eq!(seen.told(), [told]);
+    });
 }
