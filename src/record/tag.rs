@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// A label on a memory, kept as it was written and compared whole and without case.
 ///
 /// White space around it is dropped. Two tags are equal when their NFKC forms are equal without
-/// case, so `Health` equals `health` and `ＨＥＡＬＴＨ`; `health` doesn't equal `healthy`.
+/// case, by Unicode's compatibility caseless match, so `Health` equals `health` and `ＨＥＡＬＴＨ`; `health` doesn't equal `healthy`.
 ///
 /// `Debug` doesn't show the text.
 ///
@@ -98,16 +98,41 @@ impl fmt::Debug for Tag {
 
 #[cfg(test)]
 mod tests {
+    use unicode_normalization::UnicodeNormalization;
+
     use super::Tag;
 
-    /// U+0345 becomes a letter in upper case, and then its place counts.
+    /// Of letters with marks, one of which has another case: U+0345 becomes a letter, wherever it stands. So
+    /// other cases are taken of the decomposed text, as Unicode has it.
     #[test]
     fn case_makes_no_other_tag_where_a_mark_becomes_a_letter() {
-        let spellings = ["a\u{345}\u{329}", "a\u{329}\u{345}"];
-        let [one, other] = spellings.map(|text| text.parse::<Tag>().unwrap());
-        assert_eq!(one, other);
-        for text in [one.as_str().to_uppercase(), one.as_str().to_lowercase()] {
-            assert_eq!(text.parse::<Tag>().unwrap(), one, "{text:?}");
+        let texts = [
+            "a\u{345}\u{329}",
+            "a\u{329}\u{345}",
+            "\u{386}\u{301}\u{345}",
+            "\u{1f80}\u{307}",
+            "\u{1f80}\u{ff9e}",
+        ];
+        for text in texts {
+            let tag: Tag = text.parse().unwrap();
+            let decomposed: String = text.nfd().collect();
+            let [upper, lower] = [decomposed.to_uppercase(), decomposed.to_lowercase()];
+            for other in [decomposed, upper, lower] {
+                assert_eq!(other.parse::<Tag>().unwrap(), tag, "{other:?} of {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn case_makes_no_other_tag_of_any_character() {
+        for c in '\u{1}'..=char::MAX {
+            let text = format!("x{c}");
+            let tag: Tag = text.parse().unwrap();
+            for other in [text.to_uppercase(), text.to_lowercase()] {
+                assert_eq!(other.parse::<Tag>().unwrap(), tag, "{other:?} of {text:?}");
+            }
+            let again: Tag = tag.folded().parse().unwrap();
+            assert_eq!(again.folded(), tag.folded(), "{text:?} folded twice");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Backups while others write, and their way back.
 
+mod identity;
 mod races;
 
 use std::fs;

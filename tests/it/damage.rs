@@ -474,25 +474,24 @@ fn whatever_is_damaged_is_no_panic_and_no_bug_and_what_is_derived_comes_back() {
     );
 }
 
-/// Has a record belong to somebody else, but not by the indexes that lead to it.
-fn move_behind_the_indexes(path: &Path) {
-    let hidden = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema
-                  WHERE tbl_name = 'records' AND type = 'index' AND sql IS NOT NULL";
+/// Changes the records while these of their indexes, all of which have a name like this, are out of sight: they keep what
+/// they were.
+pub(crate) fn change_behind_the_indexes(path: &Path, like: &str, change: &str) {
+    let them = format!(
+        "tbl_name = 'records' AND type = 'index' AND sql IS NOT NULL AND name LIKE '{like}'"
+    );
     let db = keyed::raw(path).unwrap();
-    let mut select = db.prepare(hidden).unwrap();
+    let hidden =
+        format!("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE {them}");
+    let mut select = db.prepare(&hidden).unwrap();
     let row = |row: &rusqlite::Row<'_>| (0..5).map(|column| row.get::<_, Value>(column)).collect();
     let rows = select.query_map([], row).unwrap();
     let indexes: Vec<Vec<Value>> = rows.collect::<rusqlite::Result<_>>().unwrap();
-    assert!(indexes.len() > 3);
-    db.execute_batch(
-        "PRAGMA writable_schema = ON;
-         DELETE FROM sqlite_schema WHERE tbl_name = 'records' AND type = 'index' AND sql IS NOT NULL;",
-    )
-    .unwrap();
+    assert!(!indexes.is_empty());
+    let hide = format!("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE {them}");
+    db.execute_batch(&hide).unwrap();
     let db = keyed::raw(path).unwrap();
-    let sql = "UPDATE records SET scope = (SELECT min(id) FROM scopes WHERE namespace = 'session')
-               WHERE id = (SELECT max(id) FROM records)";
-    assert_eq!(db.execute(sql, []).unwrap(), 1);
+    assert_eq!(db.execute(change, []).unwrap(), 1);
     db.execute_batch("PRAGMA writable_schema = ON").unwrap();
     let sql = "INSERT INTO sqlite_schema VALUES (?1, ?2, ?3, ?4, ?5)";
     for index in indexes {
@@ -537,7 +536,11 @@ fn nothing_goes_round_in_a_damaged_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     fill(&path);
-    move_behind_the_indexes(&path);
+    // It belongs to somebody else, but not by the indexes that lead to it.
+    let moved =
+        "UPDATE records SET scope = (SELECT min(id) FROM scopes WHERE namespace = 'session')
+                 WHERE id = (SELECT max(id) FROM records)";
+    change_behind_the_indexes(&path, "%", moved);
     let (done, ended) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let store = keyed::open(&path).unwrap();

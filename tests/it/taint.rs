@@ -1,6 +1,8 @@
 //! The live taint (I2) and the ratchet (I3).
 
+mod contradicted;
 mod failures;
+mod processes;
 mod ratchet;
 mod threads;
 

@@ -136,18 +136,21 @@ pub(super) fn lock(target: &Path, key: Option<&EncryptionKey>) -> Result<Option<
     db.busy_timeout(PATIENCE)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    match lock_all(&db) {
+    let locked = lock_all(&db);
+    // Another file may have taken its place, of which nothing is locked. SQLite may call the former read-only.
+    if Identity::of(target) != file {
+        return Err(Error::new(
+            ErrorKind::Busy,
+            "something else was put in the place of the store meanwhile",
+        ));
+    }
+    match locked {
         Err(error) if error.kind() == ErrorKind::Busy => Err(Error::new(
             ErrorKind::Busy,
             "the store is open somewhere; close it before it is replaced",
         )),
         // What is damaged is what one restores.
         Err(error) if error.kind() != ErrorKind::Corrupt => Err(key::explained(error, target, key)),
-        // Another file may have taken its place, of which nothing is locked.
-        _ if Identity::of(target) != file => Err(Error::new(
-            ErrorKind::Busy,
-            "something else was put in the place of the store meanwhile",
-        )),
         _ => Ok(Some(db)),
     }
 }

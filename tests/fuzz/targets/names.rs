@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use libfuzzer_sys::fuzz_target;
 use strandline::{Draft, List, Memory, MemoryKey, MemoryStore, Session, Tag};
 use strandline_fuzz::{Pair, builder, is_callers, level, seeds, session, text};
+use unicode_normalization::UnicodeNormalization;
 
 fn same_key(text: &str) {
     let Ok(key) = text.parse::<MemoryKey>() else {
@@ -33,20 +34,30 @@ fn same_tag(text: &str) {
         "a tag is normalised once and for all"
     );
     assert_eq!(again.folded(), tag.folded());
-    // A spacing accent is folded to a space and a mark, and a tag begins with no space.
-    if tag.folded().trim() == tag.folded()
-        && let Ok(folded) = tag.folded().parse::<Tag>()
-    {
-        assert_eq!(
-            folded.folded(),
-            tag.folded(),
-            "folding a tag twice is folding it once"
-        );
+    // A spacing accent is folded to a space and a mark, and parsing takes the space off a tag's start.
+    let held = format!("x{}", tag.folded());
+    let inner = if tag.folded().starts_with(' ') {
+        &held
+    } else {
+        tag.folded()
+    };
+    let folded: Tag = inner.parse().expect("a folded tag is a tag");
+    assert_eq!(
+        folded.folded(),
+        inner,
+        "folding a tag twice is folding it once"
+    );
+    // The mark U+0345 becomes a letter in upper case, and of a text that isn't decomposed at another place.
+    let decomposed: String = text.nfd().collect();
+    let mut spellings = vec![decomposed.as_str()];
+    if !decomposed.contains('\u{345}') {
+        spellings.extend([text, tag.as_str()]);
     }
-    // Of its own text: U+0345 has no other case before it is in its place.
-    for other in [tag.as_str().to_uppercase(), tag.as_str().to_lowercase()] {
-        let other: Tag = other.parse().expect("a tag in another case is a tag");
-        assert_eq!(other.folded(), tag.folded(), "case makes no other tag");
+    for text in spellings {
+        for other in [text.to_uppercase(), text.to_lowercase()] {
+            let other: Tag = other.parse().expect("a tag in another case is a tag");
+            assert_eq!(other.folded(), tag.folded(), "case makes no other tag");
+        }
     }
 }
 
