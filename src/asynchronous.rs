@@ -13,8 +13,9 @@
 //!
 //! A session's own calls wait for each other where its taint may change: a raise, or opening the session once more,
 //! waits for its calls that came before, and those that come after wait for it. They wait before they take a
-//! place, so no other session waits with them. Not so where the host raises a session by
-//! [`Session::raise`], or another process raises it: calls that this catches wait in their places.
+//! place, so no other session waits with them. They do wait in their places where the host raises the session by
+//! [`Session::raise`], where another process raises it, and where its last raise couldn't be recorded, which they
+//! try again.
 //!
 //! # Dropping a future
 //!
