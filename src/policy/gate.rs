@@ -295,6 +295,8 @@ impl Gate {
             .and_then(Weak::upgrade)
             .map(Session::from_inner);
         if let Some(session) = known {
+            // It may be waited for, and the openings of other sessions need not wait with it.
+            drop(live);
             self.same_agent(id, session.agent(), agent, taint)?;
             let mut state = session.change();
             // Another process may have raised it since.
