@@ -1,5 +1,6 @@
 //! What one session waits for holds up no other.
 
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tokio::time::timeout;
 
-use super::{PLENTY, held, sessions, until_came};
+use super::{Held, PLENTY, held, sessions, until_came};
+use crate::keyed;
 
 const RAISED: Classification = Classification::Confidential;
 
@@ -85,5 +87,29 @@ fn an_opening_that_waits_for_a_slow_save_holds_up_its_own_session_alone() {
             let again = store.session(slow.id().as_str(), "agent").taint(RAISED);
             store.open_session(again).await.unwrap();
         })
+    });
+}
+
+/// Without the turns of this module: a host that calls the store from threads.
+#[test]
+fn no_other_session_waits_while_one_is_opened_again_behind_its_slow_save() {
+    let provider = Arc::new(Held::default());
+    let store = keyed::builder().with_provider(Arc::<Held>::clone(&provider));
+    let open = |id: &str| store.session(id, "agent").open().unwrap();
+    let [slow, _other] = ["slow", "other"].map(open);
+    provider.shut();
+    thread::scope(|scope| {
+        let saving = scope.spawn(|| store.save(&slow, Draft::new("k", "schooner")));
+        while provider.came() == 0 {
+            thread::yield_now();
+        }
+        scope.spawn(|| open("slow"));
+        thread::sleep(Duration::from_millis(50));
+        let (done, is_done) = mpsc::channel();
+        scope.spawn(move || done.send(open("other")));
+        let other = is_done.recv_timeout(PLENTY / 4);
+        provider.open();
+        other.expect("another session waits for this one");
+        saving.join().unwrap().unwrap();
     });
 }
