@@ -122,8 +122,8 @@ fn of_a_rise_and_a_ceiling_below_it_in_two_processes_one_is_refused() {
         raiser.tell("now");
         thread::sleep(lag(round));
         let capped = store.session(&id, "agent").ceiling(Internal).open();
-        let raised = raiser.hear() == "raised";
-        assert_ne!(raised, capped.is_ok(), "round {round}: {capped:?}");
+        let rose = raiser.hear() == "raised";
+        assert_ne!(rose, capped.is_ok(), "round {round}: {capped:?}");
         match capped {
             Ok(session) => {
                 tightened += 1;
@@ -135,9 +135,9 @@ fn of_a_rise_and_a_ceiling_below_it_in_two_processes_one_is_refused() {
         let third = open_file(&path);
         let resumed = third.session(&id, "agent").open().unwrap();
         assert!(resumed.taint().can_flow_to(resumed.ceiling()));
-        assert_eq!(third.get(&resumed, "deep").unwrap().is_some(), raised);
+        assert_eq!(third.get(&resumed, "deep").unwrap().is_some(), rose);
         let above = resumed.raise(Restricted, "opened the vault");
-        assert_eq!(above.is_ok(), raised);
+        assert_eq!(above.is_ok(), rose);
     }
     raiser.end();
     eprintln!("{tightened} of {ROUNDS} tightened");
