@@ -250,6 +250,24 @@ fn a_sessions_taint_does_not_fall_by_an_import() {
     assert_eq!(saved.classification, Classification::Restricted);
 }
 
+/// Once stored: `check` then missed the entry of the session that the record is of.
+#[test]
+fn a_sessions_record_that_another_session_stored_is_refused() {
+    let old = MemoryStore::open_in_memory().unwrap();
+    drop(old.session("s%", "agent").open().unwrap());
+    let file = String::from_utf8(exported(&old)).unwrap();
+    let changed = file.replace(r#""session":"s%""#, r#""session":"s""#);
+    assert_ne!(file, changed);
+    let folder = tempfile::tempdir().unwrap();
+    let new = keyed::open(folder.path().join("memory.db")).unwrap();
+    let report = new.host().import(changed.as_bytes()).unwrap();
+    assert_eq!((report.sessions, report.refused), (0, 1));
+    assert_eq!(new.host().check().unwrap(), []);
+    let report = new.host().import(file.as_bytes()).unwrap();
+    assert_eq!((report.sessions, report.refused), (1, 0));
+    assert_eq!(new.host().check().unwrap(), []);
+}
+
 #[test]
 fn what_was_deleted_does_not_come_back() {
     let store = MemoryStore::open_in_memory().unwrap();

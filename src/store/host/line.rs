@@ -169,12 +169,15 @@ fn number(fields: &mut Fields) -> Result<u64, Bad> {
         .ok_or_else(|| Bad::new("`version` must be a whole number from 1 to 2^53"))
 }
 
-/// Refuses a session's record that the gate couldn't read, and so the session couldn't be opened again.
+/// Refuses a session's record that the gate couldn't read, and so the session couldn't be opened again, and one that
+/// another session is said to have stored, for which the audit would have no entry of the session itself.
 fn check_session(stored: &StoredVersion) -> Result<(), Bad> {
     if stored.namespace != Namespace::SESSION {
         return Ok(());
     }
-    let is_owned = stored.version.memory.agent.as_str() == Namespace::SESSION_OWNER;
+    let memory = &stored.version.memory;
+    let is_owned = memory.agent.as_str() == Namespace::SESSION_OWNER
+        && memory.key.as_str() == memory.session.as_str();
     let state = SessionState::from_history(std::slice::from_ref(&stored.version));
     if is_owned && matches!(state, Ok(Some(_))) {
         return Ok(());
